@@ -56,3 +56,781 @@ class RetriableError(MirrorError):
 
     retriable: ClassVar[bool] = True
     exit_code: ClassVar[int] = 3
+
+
+# --- settings and arguments ---
+
+
+@dataclass(kw_only=True, eq=False)
+class FlowInvalid(SettingsError):
+    """A flow file or mapping does not describe a flow; ``problems`` has one line each, with its place."""
+
+    path: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "{path} is not a valid flow:\n    {listed}"
+    likely_cause: ClassVar[str] = "a misspelt key or a value of another kind than the key takes"
+    next_move: ClassVar[str] = "correct the lines named; docs/flow.md lists every key with its default"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the problems as a list for people."""
+        return {**vars(self), "listed": "\n    ".join(self.problems)}
+
+
+@dataclass(kw_only=True, eq=False)
+class FlowNotFound(SettingsError):
+    """No flow of that name or path."""
+
+    name: str
+    looked_in: str
+    known: tuple[str, ...] = ()
+    found: ClassVar[str] = "there is no flow {name!r} in {looked_in} (there: {known})"
+    likely_cause: ClassVar[str] = "a misspelt name, or the folder of flows is another one"
+    next_move: ClassVar[str] = "give the path of the file, or set MM2_FLOWS to the folder that holds it"
+
+
+@dataclass(kw_only=True, eq=False)
+class PolicyNotUsable(SettingsError):
+    """A replication policy's class cannot be imported or made."""
+
+    path: str
+    problem: str
+    found: ClassVar[str] = "the replication policy {path!r} cannot be used: {problem}"
+    likely_cause: ClassVar[str] = (
+        "the module is not installed here, or the class does not take source_alias= and separator="
+    )
+    next_move: ClassVar[str] = "install it beside the provider, or use 'default' or 'identity'"
+
+
+@dataclass(kw_only=True, eq=False)
+class VariableMissing(SettingsError):
+    """A setting refers to an environment variable that is not there."""
+
+    alias: str
+    setting: str
+    variable: str
+    found: ClassVar[str] = "setting {setting!r} of cluster {alias!r} is ${{{variable}}}, and there is no such variable"
+    likely_cause: ClassVar[str] = "the variable is set in another shell, worker or container than this one"
+    next_move: ClassVar[str] = "export {variable} where this runs, or use an Airflow connection"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectionMissing(SettingsError):
+    """An Airflow connection that a flow names cannot be had."""
+
+    connection: str
+    problem: str
+    found: ClassVar[str] = "the connection {connection!r} cannot be used: {problem}"
+    likely_cause: ClassVar[str] = "it was never created here, or under another id"
+    next_move: ClassVar[str] = (
+        "create it (airflow connections add, or AIRFLOW_CONN_<ID> in the environment) with the librdkafka settings "
+        "as its extra, beginning with bootstrap.servers"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class SecretInFlow(SettingsError):
+    """A flow used under Airflow holds a secret in plain text."""
+
+    alias: str
+    settings: tuple[str, ...]
+    found: ClassVar[str] = "the flow holds secrets in plain text: {settings} of cluster {alias!r}"
+    likely_cause: ClassVar[str] = "the settings were pasted from a client's configuration"
+    next_move: ClassVar[str] = (
+        "move them to an Airflow connection and name it with 'connection:', or write ${{NAME}} and set the variable "
+        "on the workers"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class SettingRefused(SettingsError):
+    """The client library refuses a setting, or it cannot work here."""
+
+    alias: str
+    problem: str
+    found: ClassVar[str] = "the settings of cluster {alias!r} are refused: {problem}"
+    likely_cause: ClassVar[str] = (
+        "a Java client's key or value where librdkafka's is meant, or a file that is not there"
+    )
+    next_move: ClassVar[str] = "compare with librdkafka's CONFIGURATION.md and correct the settings or the connection"
+
+
+@dataclass(kw_only=True, eq=False)
+class BoundRefused(SettingsError):
+    """An interval's end or start cannot be used."""
+
+    bound: str
+    problem: str
+    found: ClassVar[str] = "the bound {bound} is refused: {problem}"
+    likely_cause: ClassVar[str] = "a time without a zone, a sentinel such as -1, or a clock that is ahead"
+    next_move: ClassVar[str] = "give a time with a zone between 1970 and now, such as 2026-01-31T00:00:00Z"
+
+
+@dataclass(kw_only=True, eq=False)
+class IntervalMissing(SettingsError):
+    """``strict`` is on, and the run has no interval of any width."""
+
+    found: ClassVar[str] = "the flow is strict, and this run has no data interval of any width ({interval})"
+    likely_cause: ClassVar[str] = (
+        "a trigger timetable (Airflow 3's default for cron schedules unless [scheduler] create_cron_data_intervals "
+        "is on) or a run started by hand"
+    )
+    next_move: ClassVar[str] = (
+        "set dag.timetable: data_interval in the flow, or pass the end (and the start) as the operator's until= and "
+        "since=, or --until and --since on the command line"
+    )
+    interval: str
+
+
+@dataclass(kw_only=True, eq=False)
+class IntervalOutOfOrder(RetriableError):
+    """``strict`` is on, and an earlier interval has not been mirrored."""
+
+    topic: str
+    partition: int
+    through: str
+    since: str
+    found: ClassVar[str] = (
+        "{topic}-{partition} is mirrored through {through}, and this interval starts {since}: the time between them "
+        "is missing"
+    )
+    likely_cause: ClassVar[str] = (
+        "intervals run out of order, were skipped while the DAG was paused, or the timetable changed"
+    )
+    next_move: ClassVar[str] = (
+        "run the missing interval first (airflow backfill create), or turn strict off: a run then starts at the "
+        "recorded progress and covers the hole"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class IntervalOverlaps(MirrorError):
+    """``strict`` is on, and part of the interval has been mirrored already."""
+
+    topic: str
+    partition: int
+    through: str
+    since: str
+    until: str
+    found: ClassVar[str] = (
+        "{topic}-{partition} is mirrored through {through}, inside this interval ({since} to {until})"
+    )
+    likely_cause: ClassVar[str] = "a run with another end came between, for example by hand"
+    next_move: ClassVar[str] = "pass since={through}, or turn strict off: a run then goes on at the recorded progress"
+
+
+# --- reaching a cluster ---
+
+
+@dataclass(kw_only=True, eq=False)
+class ClusterUnreachable(RetriableError):
+    """No broker of a cluster answered within the limit."""
+
+    alias: str
+    servers: str
+    seconds: float
+    problem: str
+    found: ClassVar[str] = "no broker of cluster {alias!r} ({servers}) answered within {seconds:.0f} s: {problem}"
+    likely_cause: ClassVar[str] = (
+        "the brokers are down, the address is wrong, or a firewall or TLS setting stands between"
+    )
+    next_move: ClassVar[str] = (
+        "try the address from this machine; a run that is retried goes on at the recorded progress"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class AuthenticationFailed(MirrorError):
+    """The cluster refused the credentials."""
+
+    alias: str
+    servers: str
+    problem: str
+    found: ClassVar[str] = "cluster {alias!r} ({servers}) refused the credentials: {problem}"
+    likely_cause: ClassVar[str] = (
+        "a wrong user or password, another sasl.mechanism than the listener's, or an expired token"
+    )
+    next_move: ClassVar[str] = "correct the connection or the variables that the flow's settings name"
+
+
+@dataclass(kw_only=True, eq=False)
+class NotAuthorized(MirrorError):
+    """The cluster refused an operation."""
+
+    alias: str
+    operation: str
+    problem: str
+    found: ClassVar[str] = "cluster {alias!r} did not allow: {operation} ({problem})"
+    likely_cause: ClassVar[str] = "an ACL is missing for this user"
+    next_move: ClassVar[str] = (
+        "grant it; docs/flow.md lists the rights needed on each side (the source: describe and read)"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class TransactionsUnsupported(MirrorError):
+    """The target cannot do transactions for us."""
+
+    alias: str
+    transactional_id: str
+    problem: str
+    found: ClassVar[str] = "cluster {alias!r} gave no transaction for {transactional_id!r}: {problem}"
+    likely_cause: ClassVar[str] = (
+        "the transaction state topic cannot be made (replication factor above the number of brokers), the broker's "
+        "transaction.max.timeout.ms is below the flow's transaction_timeout_s, or the broker has no transactions"
+    )
+    next_move: ClassVar[str] = (
+        "set transaction.state.log.replication.factor and transaction.state.log.min.isr on the target's brokers for "
+        "their number, or lower transaction_timeout_s in the flow"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class KafkaFailure(MirrorError):
+    """A cluster refused something in a way that has no error of its own here."""
+
+    alias: str
+    operation: str
+    code: str
+    problem: str
+    found: ClassVar[str] = "cluster {alias!r} failed: {operation}: {code} ({problem})"
+    likely_cause: ClassVar[str] = "see the code; it is Kafka's own"
+    next_move: ClassVar[str] = "read the brokers' log at this time; progress on the target is kept"
+
+
+@dataclass(kw_only=True, eq=False)
+class KafkaBusy(RetriableError):
+    """A cluster could not answer for the moment."""
+
+    alias: str
+    operation: str
+    code: str
+    problem: str
+    found: ClassVar[str] = "cluster {alias!r} could not do it now: {operation}: {code} ({problem})"
+    likely_cause: ClassVar[str] = "a broker is starting, stopping or electing a leader"
+    next_move: ClassVar[str] = "run again; it goes on at the recorded progress"
+
+
+# --- what is to be mirrored ---
+
+
+@dataclass(kw_only=True, eq=False)
+class SameCluster(MirrorError):
+    """Source and target are one cluster."""
+
+    cluster_id: str
+    source: str
+    target: str
+    found: ClassVar[str] = "{source!r} and {target!r} are the same cluster (id {cluster_id})"
+    likely_cause: ClassVar[str] = "two connections with different host names for one cluster"
+    next_move: ClassVar[str] = "correct one of the two; a topic copied onto itself grows without end"
+
+
+@dataclass(kw_only=True, eq=False)
+class TopicMissing(MirrorError):
+    """A topic that the flow names literally is not on the source."""
+
+    alias: str
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "the source {alias!r} has no topic {topics}"
+    likely_cause: ClassVar[str] = "a misspelt name, or the credentials may not describe it"
+    next_move: ClassVar[str] = "create it, grant Describe, or take it out of the flow's topics"
+
+
+@dataclass(kw_only=True, eq=False)
+class NothingSelected(MirrorError):
+    """The flow selects no topic."""
+
+    alias: str
+    patterns: tuple[str, ...]
+    topics: int
+    rules: tuple[str, ...] = ()
+    found: ClassVar[str] = "none of the {topics} topics on {alias!r} is selected by {patterns} (left out: {rules})"
+    likely_cause: ClassVar[str] = "patterns match whole names, or the credentials may not describe the topics"
+    next_move: ClassVar[str] = "run 'mm2 plan FLOW', which lists each topic with the rule that left it out"
+
+
+@dataclass(kw_only=True, eq=False)
+class NameClash(MirrorError):
+    """Two source topics would have one name on the target."""
+
+    target_topic: str
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "the source topics {topics} would all be called {target_topic!r} on the target"
+    likely_cause: ClassVar[str] = "a custom replication policy, or names that differ only in '.' and '_'"
+    next_move: ClassVar[str] = "exclude one of them, or use another replication policy"
+
+
+@dataclass(kw_only=True, eq=False)
+class NameTooLong(MirrorError):
+    """Names that the target would refuse."""
+
+    names: tuple[str, ...]
+    limit: int
+    found: ClassVar[str] = "names longer than {limit} characters on the target: {names}"
+    likely_cause: ClassVar[str] = "the alias and the separator are put before the topic's name"
+    next_move: ClassVar[str] = "use a shorter alias, or replication_policy: identity; nothing has been created"
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetTopicClaimed(MirrorError):
+    """Another flow writes to the same target topic."""
+
+    target_topic: str
+    group: str
+    found: ClassVar[str] = "another flow already mirrors into {target_topic!r}: its progress group is {group!r}"
+    likely_cause: ClassVar[str] = "two flow files with the same source and policy, or one flow that was renamed"
+    next_move: ClassVar[str] = (
+        "take the topic out of one of them; a renamed flow keeps its progress only under its old name"
+    )
+
+
+# --- state on the target ---
+
+
+@dataclass(kw_only=True, eq=False)
+class StateDamaged(MirrorError):
+    """A record of a state topic cannot be believed."""
+
+    topic: str
+    partition: int
+    offset: int
+    problem: str
+    found: ClassVar[str] = "the record at {topic}-{partition} offset {offset} cannot be believed: {problem}"
+    likely_cause: ClassVar[str] = "somebody else wrote to the topic, or a newer version of this provider did"
+    next_move: ClassVar[str] = (
+        "find out who wrote it; nothing was copied. A newer version reads what a newer version wrote"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class StateTopicUnfit(MirrorError):
+    """An internal topic exists with other properties than it needs."""
+
+    topic: str
+    problem: str
+    found: ClassVar[str] = "the internal topic {topic!r} is not usable: {problem}"
+    likely_cause: ClassVar[str] = "it was created or altered by hand"
+    next_move: ClassVar[str] = (
+        "set cleanup.policy=compact on it; with another number of partitions than recorded, ask first who changed it"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class FlowChanged(MirrorError):
+    """What the flow says differs from what its first run recorded."""
+
+    flow: str
+    setting: str
+    recorded: str
+    given: str
+    found: ClassVar[str] = "flow {flow!r} was recorded with {setting} {recorded!r}, and is now given {given!r}"
+    likely_cause: ClassVar[str] = (
+        "the flow file was edited, a connection points to another cluster, or two flows have one name"
+    )
+    next_move: ClassVar[str] = "put the recorded value back, or give the flow another name (which starts a new mirror)"
+
+
+@dataclass(kw_only=True, eq=False)
+class FlowFrozen(MirrorError):
+    """The gate forbids mirror runs."""
+
+    flow: str
+    active_side: str
+    frozen: bool
+    found: ClassVar[str] = "flow {flow!r} may not run: active side is the {active_side}, frozen is {frozen}"
+    likely_cause: ClassVar[str] = "a failover is under way or has moved the applications to the target"
+    next_move: ClassVar[str] = "finish or roll back the failover; records written to the target are safe"
+
+
+@dataclass(kw_only=True, eq=False)
+class ProgressLost(MirrorError):
+    """The ledger is missing while the progress group has an offset."""
+
+    target_topic: str
+    partition: int
+    group_offset: int
+    found: ClassVar[str] = (
+        "the ledger knows nothing of {target_topic}-{partition}, and the progress group says {group_offset}"
+    )
+    likely_cause: ClassVar[str] = "the ledger topic was deleted, or somebody set the progress group by hand"
+    next_move: ClassVar[str] = (
+        "mm2 seed FLOW --from progress-group adopts the group's offset, --from earliest starts anew"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class ProgressDisagrees(MirrorError):
+    """Ledger and progress group say different things."""
+
+    target_topic: str
+    partition: int
+    ledger_offset: int
+    group_offset: int
+    found: ClassVar[str] = (
+        "progress of {target_topic}-{partition} is {ledger_offset} by the ledger and {group_offset} by the group; "
+        "read twice, 2 s apart"
+    )
+    likely_cause: ClassVar[str] = "somebody committed offsets for the progress group"
+    next_move: ClassVar[str] = (
+        "mm2 seed FLOW --from progress-group adopts the group's value; deleting the group lets the ledger decide"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class ProgressUnknown(MirrorError):
+    """A target partition holds records, and nothing says where they came from."""
+
+    target_topic: str
+    partition: int
+    records: int
+    start: int
+    end: int
+    found: ClassVar[str] = (
+        "{target_topic}-{partition} already holds {records} records ([{start}, {end})), and this flow has no "
+        "progress for it"
+    )
+    likely_cause: ClassVar[str] = "another tool mirrored it before, or an application writes to it"
+    next_move: ClassVar[str] = (
+        "mm2 seed FLOW --from match finds the place where the copy ends; or delete the target topic to start anew"
+    )
+
+
+# --- the source ---
+
+
+@dataclass(kw_only=True, eq=False)
+class SourceGap(MirrorError):
+    """Retention on the source overtook the mirror."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    found: ClassVar[str] = "{topic}-{partition} has lost the offsets [{start}, {end}) before they were mirrored"
+    likely_cause: ClassVar[str] = "retention on the source is shorter than the time between two runs"
+    next_move: ClassVar[str] = (
+        "raise retention.ms on the source or run more often; to go on behind the gap, on_gap: accept records it"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class SourceTruncated(MirrorError):
+    """The source's log is shorter, or another one, than what was mirrored."""
+
+    topic: str
+    partition: int
+    progress: int
+    end: int
+    found: ClassVar[str] = "{topic}-{partition} ends at {end}, and {progress} was mirrored already"
+    likely_cause: ClassVar[str] = "an unclean leader election on the source, or its disk was restored from a copy"
+    next_move: ClassVar[str] = "compare both sides; mm2 seed FLOW --topic {topic} --from match goes on where they agree"
+
+
+@dataclass(kw_only=True, eq=False)
+class SourceTopicRecreated(MirrorError):
+    """A source topic is not the one that was mirrored."""
+
+    topic: str
+    recorded_id: str
+    found_id: str
+    progress: int
+    found: ClassVar[str] = (
+        "the source topic {topic!r} was recreated: id {found_id}, mirrored was {recorded_id} (up to offset {progress})"
+    )
+    likely_cause: ClassVar[str] = "somebody deleted the topic and made it again"
+    next_move: ClassVar[str] = (
+        "mm2 seed FLOW --topic {topic} --from earliest mirrors the new topic from its start behind the old records; "
+        "its old offset map is never used for it"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class TopicDeleted(MirrorError):
+    """A topic that is being read or written does not exist any more."""
+
+    alias: str
+    topic: str
+    found: ClassVar[str] = "the topic {topic!r} was deleted on {alias!r}"
+    likely_cause: ClassVar[str] = "somebody deleted it; this provider never creates a topic by asking for it"
+    next_move: ClassVar[str] = (
+        "take it out of the flow, or create it again (which counts as another topic); progress is kept"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class SourceSilent(RetriableError):
+    """The source sent nothing for too long while its bound was not reached."""
+
+    seconds: int
+    waiting: tuple[str, ...]
+    found: ClassVar[str] = "the source sent nothing for {seconds} s; not at their bound: {waiting}"
+    likely_cause: ClassVar[str] = "a broker of the source is down or has no leader for the partition"
+    next_move: ClassVar[str] = "look at the source's partitions; a retry goes on at the recorded progress"
+
+
+@dataclass(kw_only=True, eq=False)
+class TransactionHangs(MirrorError):
+    """An open transaction on the source holds its last stable offset back."""
+
+    topic: str
+    partition: int
+    stable: int
+    end: int
+    seconds: int
+    found: ClassVar[str] = (
+        "{topic}-{partition} has an open transaction at offset {stable} for {seconds} s: {behind} offsets up to "
+        "{end} cannot be read. All that could be read was mirrored"
+    )
+    likely_cause: ClassVar[str] = "a transactional producer on the source hangs or died"
+    next_move: ClassVar[str] = (
+        "kafka-transactions.sh --bootstrap-server SOURCE find-hanging --topic {topic} names it, and abort ends it"
+    )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and how many offsets are held back."""
+        return {**vars(self), "behind": self.end - self.stable}
+
+
+@dataclass(kw_only=True, eq=False)
+class TimestampZero(MirrorError):
+    """A record stamped exactly 0, which the client would store as now."""
+
+    topic: str
+    partition: int
+    offset: int
+    found: ClassVar[str] = (
+        "{topic}-{partition} offset {offset} is stamped exactly 0 (1970), which cannot be carried over"
+    )
+    likely_cause: ClassVar[str] = "the producing application sets the timestamp to 0 instead of leaving it out"
+    next_move: ClassVar[str] = (
+        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE goes on behind the record, which is "
+        "then not on the target"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class HeaderUnfaithful(MirrorError):
+    """A record with headers that the client cannot carry unchanged."""
+
+    topic: str
+    partition: int
+    offset: int
+    problem: str
+    found: ClassVar[str] = (
+        "{topic}-{partition} offset {offset} has a header that cannot be carried unchanged: {problem}"
+    )
+    likely_cause: ClassVar[str] = "a header key that is not UTF-8"
+    next_move: ClassVar[str] = (
+        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE goes on behind the record, which is "
+        "then not on the target"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class RecordTooLarge(MirrorError):
+    """A record does not fit on the target."""
+
+    topic: str
+    partition: int
+    offset: int
+    bytes: int
+    setting: str
+    found: ClassVar[str] = (
+        "{topic}-{partition} offset {offset} has {bytes} bytes, more than the target takes; nothing of its chunk is visible"
+    )
+    likely_cause: ClassVar[str] = "{setting} is lower on the target than on the source"
+    next_move: ClassVar[str] = "raise {setting} on the target topic (with room for the record's headers) and run again"
+
+
+# --- the target ---
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetTopicGone(MirrorError):
+    """A target topic that records were mirrored to does not exist."""
+
+    target_topic: str
+    recorded_id: str
+    records: int
+    found: ClassVar[str] = "the target topic {target_topic!r} (id {recorded_id}, {records} records mirrored) is gone"
+    likely_cause: ClassVar[str] = "somebody deleted it on the target"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from earliest --apply mirrors it again from the start"
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetTopicRecreated(MirrorError):
+    """A target topic is not the one that records were mirrored to."""
+
+    target_topic: str
+    recorded_id: str
+    found_id: str
+    records: int
+    found: ClassVar[str] = (
+        "the target topic was recreated: {target_topic!r} has id {found_id}, mirrored to was {recorded_id} "
+        "({records} records)"
+    )
+    likely_cause: ClassVar[str] = "somebody deleted the topic on the target and made it again"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from earliest --apply mirrors it again from the start"
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetLostData(MirrorError):
+    """A target log ends below what was recorded."""
+
+    target_topic: str
+    partition: int
+    recorded_end: int
+    end: int
+    found: ClassVar[str] = "target lost data: {target_topic}-{partition} ends at {end}, and {recorded_end} was recorded"
+    likely_cause: ClassVar[str] = "an unclean leader election on the target, or its disk was restored from a copy"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
+
+
+@dataclass(kw_only=True, eq=False)
+class ForeignWrites(MirrorError):
+    """Somebody else wrote records to a target topic."""
+
+    target_topic: str
+    partition: int
+    records: int
+    start: int
+    end: int
+    found: ClassVar[str] = (
+        "{target_topic}-{partition} holds {records} records in [{start}, {end}) that this flow did not write"
+    )
+    likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
+    next_move: ClassVar[str] = "stop the writer; on_foreign_writes: accept in the flow goes on behind its records"
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetPartitionsFewer(MirrorError):
+    """A target topic has fewer partitions than its source, and may not be grown."""
+
+    target_topic: str
+    partitions: int
+    needed: int
+    found: ClassVar[str] = "{target_topic!r} has {partitions} partitions, and its source has {needed}"
+    likely_cause: ClassVar[str] = "the source grew, and sync_topics.grow is off in the flow"
+    next_move: ClassVar[str] = (
+        "turn sync_topics.grow on, or raise the partitions by hand; keys then spread as on the source"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetTopicMissing(MirrorError):
+    """A target topic does not exist, and may not be created."""
+
+    target_topics: tuple[str, ...]
+    found: ClassVar[str] = "the target has no topic {target_topics}"
+    likely_cause: ClassVar[str] = "sync_topics.create is off in the flow"
+    next_move: ClassVar[str] = "turn sync_topics.create on, or create it with as many partitions as the source has"
+
+
+@dataclass(kw_only=True, eq=False)
+class RecordRefused(MirrorError):
+    """The target's broker refuses records as they are."""
+
+    target_topic: str
+    partition: int
+    problem: str
+    found: ClassVar[str] = "the target refuses records of {target_topic}-{partition}: {problem}"
+    likely_cause: ClassVar[str] = (
+        "a topic setting there: message.timestamp.before/after.max.ms, or compaction of records without a key"
+    )
+    next_move: ClassVar[str] = "set it as on the source; nothing of the chunk is visible"
+
+
+@dataclass(kw_only=True, eq=False)
+class CommitNotVisible(MirrorError):
+    """A commit was acknowledged and cannot be seen."""
+
+    transactional_id: str
+    seconds: int
+    partitions: tuple[str, ...]
+    found: ClassVar[str] = (
+        "the commit of {transactional_id!r} was acknowledged, and cannot be seen after {seconds} s on {partitions}"
+    )
+    likely_cause: ClassVar[str] = (
+        "a broker of the target died while it ended the transaction and never wrote its markers (Kafka itself)"
+    )
+    next_move: ClassVar[str] = (
+        "kafka-transactions.sh --bootstrap-server TARGET find-hanging finds it, abort ends it; then run again: "
+        "progress is read with the data, so nothing is copied twice"
+    )
+
+
+# --- attempts side by side ---
+
+
+@dataclass(kw_only=True, eq=False)
+class LeaseHeld(RetriableError):
+    """Another run holds the lease."""
+
+    group: str
+    holder: str
+    seconds: float
+    found: ClassVar[str] = "another run holds it: {group!r} is held by {holder}, waited {seconds:.0f} s"
+    likely_cause: ClassVar[str] = "an earlier attempt, a backfill or somebody at a shell is mirroring the same shard"
+    next_move: ClassVar[str] = (
+        "let it end; this run then finds what it left. max_active_runs=1 keeps Airflow's own runs apart"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class LeaseLost(RetriableError):
+    """The lease was taken away while the run was at work."""
+
+    group: str
+    found: ClassVar[str] = "the lease {group!r} was lost"
+    likely_cause: ClassVar[str] = "this process slept or was cut off from the target longer than the lease's session"
+    next_move: ClassVar[str] = "run again; it goes on at the recorded progress"
+
+
+@dataclass(kw_only=True, eq=False)
+class Fenced(RetriableError):
+    """A later attempt has taken over, or the transaction timed out on the broker."""
+
+    transactional_id: str
+    why: str
+    found: ClassVar[str] = "{transactional_id!r} was fenced: {why}"
+    likely_cause: ClassVar[str] = (
+        "another attempt started, or this one took longer than transaction_timeout_s for a chunk"
+    )
+    next_move: ClassVar[str] = (
+        "run again; if it was the time-out, lower chunk.seconds and chunk.bytes or raise transaction_timeout_s"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class TransactionFailed(RetriableError):
+    """The transaction cannot go on and was aborted; nothing of it is visible."""
+
+    transactional_id: str
+    problem: str
+    found: ClassVar[str] = "the transaction of {transactional_id!r} failed and was aborted: {problem}"
+    likely_cause: ClassVar[str] = "a broker of the target went away or was too slow"
+    next_move: ClassVar[str] = "run again; it goes on at the recorded progress"
+
+
+@dataclass(kw_only=True, eq=False)
+class CommitPending(RetriableError):
+    """A commit was sent, and no answer came within the limit."""
+
+    transactional_id: str
+    seconds: float
+    found: ClassVar[str] = (
+        "the commit of {transactional_id!r} had no answer within {seconds:.0f} s; it may have happened"
+    )
+    likely_cause: ClassVar[str] = "the target's transaction coordinator is away"
+    next_move: ClassVar[str] = "run again; the next attempt reads from the target whether it happened"
+
+
+@dataclass(kw_only=True, eq=False)
+class Stopped(RetriableError):
+    """Somebody asked the run to stop."""
+
+    found: ClassVar[str] = "the run was asked to stop; what was committed before stays"
+    likely_cause: ClassVar[str] = "the task was cleared, marked or shut down, or Ctrl-C was pressed"
+    next_move: ClassVar[str] = "run again; it goes on at the recorded progress"

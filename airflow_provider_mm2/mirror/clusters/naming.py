@@ -1,0 +1,148 @@
+"""Names on the target: replication policies as MirrorMaker 2 has them, and our own internal names. Pure.
+
+Source: MirrorMaker 2, ``ReplicationPolicy``, ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from typing import Protocol
+
+from airflow_provider_mm2.mirror.errors import PolicyNotUsable
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import TopicPartition
+
+HEARTBEATS_TOPIC = "heartbeats"
+
+
+class ReplicationPolicy(Protocol):
+    """How a source topic is called on the target, and what a topic's name says of its origin."""
+
+    def format_remote_topic(self, source_alias: str, topic: str) -> str:
+        """Name on the target of ``topic`` from the cluster ``source_alias``."""
+
+    def topic_source(self, topic: str) -> str | None:
+        """Alias of the cluster a remote topic came from; None for a topic that is not remote."""
+
+    def upstream_topic(self, topic: str) -> str | None:
+        """Name of a remote topic one hop back; None for a topic that is not remote."""
+
+
+class DefaultReplicationPolicy:
+    """``<source alias><separator><topic>``."""
+
+    def __init__(self, *, source_alias: str, separator: str) -> None:
+        self.source_alias = source_alias
+        self.separator = separator
+
+    def format_remote_topic(self, source_alias: str, topic: str) -> str:
+        """Prefix the topic."""
+        return f"{source_alias}{self.separator}{topic}"
+
+    def topic_source(self, topic: str) -> str | None:
+        """The part before the first separator, where there is a part after it."""
+        head, separator, rest = topic.partition(self.separator)
+        return head if separator and rest.strip(self.separator) else None
+
+    def upstream_topic(self, topic: str) -> str | None:
+        """The part after the first separator."""
+        source = self.topic_source(topic)
+        return None if source is None else topic[len(source) + len(self.separator) :]
+
+
+class IdentityReplicationPolicy(DefaultReplicationPolicy):
+    """The same name on both sides; names ending in ``heartbeats`` are prefixed, as in MirrorMaker 2."""
+
+    def format_remote_topic(self, source_alias: str, topic: str) -> str:
+        """Keep the name."""
+        if _looks_like_heartbeat(topic):
+            return super().format_remote_topic(source_alias, topic)
+        return topic
+
+    def topic_source(self, topic: str) -> str | None:
+        """Every topic counts as coming from the flow's source."""
+        return super().topic_source(topic) if _looks_like_heartbeat(topic) else self.source_alias
+
+    def upstream_topic(self, topic: str) -> str | None:
+        """The name itself."""
+        return super().upstream_topic(topic) if _looks_like_heartbeat(topic) else topic
+
+
+def _looks_like_heartbeat(topic: str) -> bool:
+    return topic.endswith(HEARTBEATS_TOPIC)
+
+
+def policy_of(flow: MirrorFlow) -> ReplicationPolicy:
+    """The flow's replication policy.
+
+    :raises PolicyNotUsable: the class path cannot be imported or made with the two keyword arguments.
+    """
+    kinds = {"default": DefaultReplicationPolicy, "identity": IdentityReplicationPolicy}
+    kind = kinds.get(flow.replication_policy)
+    if kind is not None:
+        return kind(source_alias=flow.source.alias, separator=flow.separator)
+    module, _, name = flow.replication_policy.rpartition(".")
+    try:
+        policy: ReplicationPolicy = getattr(importlib.import_module(module), name)(
+            source_alias=flow.source.alias, separator=flow.separator
+        )
+    except (ImportError, AttributeError, TypeError) as error:
+        raise PolicyNotUsable(path=flow.replication_policy, problem=str(error)) from error
+    return policy
+
+
+def is_cycle(policy: ReplicationPolicy, topic: str, target_alias: str) -> bool:
+    """Whether a source topic came from the target in the first place, over any number of hops."""
+    source = policy.topic_source(topic)
+    if source is None:
+        return False
+    if source == target_alias:
+        return True
+    upstream = policy.upstream_topic(topic)
+    return upstream is not None and upstream != topic and is_cycle(policy, upstream, target_alias)
+
+
+def is_internal(topic: str) -> bool:
+    """Whether MirrorMaker 2 (3.x) would never replicate a topic of this name."""
+    return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal"))
+
+
+def gate_topic(flow: str) -> str:
+    """Topic of the flow record."""
+    return f"mm2-flow.{flow}.internal"
+
+
+def ledger_topic(flow: str) -> str:
+    """Topic of the ledger, one partition a shard."""
+    return f"mm2-offset-map.{flow}.internal"
+
+
+def progress_group(flow: str) -> str:
+    """Consumer group that carries progress in KIP-656's form; it never has a member."""
+    return f"mm2.{flow}.progress"
+
+
+def is_progress_group(group: str) -> bool:
+    """Whether a group is some flow's progress group."""
+    return group.startswith("mm2.") and group.endswith(".progress")
+
+
+def transactional_id(flow: str, shard: int) -> str:
+    """Id of one shard's transactions: from flow and shard alone, so that a later attempt fences an earlier one."""
+    return f"mm2.{flow}.{shard}"
+
+
+def control_id(flow: str) -> str:
+    """Transactional id of every write to the gate."""
+    return f"mm2.{flow}.control"
+
+
+def lease_group(transactional_id: str) -> str:
+    """Lock group of one shard or of the gate."""
+    return f"{transactional_id}.lease"
+
+
+def shard_of(partition: TopicPartition, shards: int) -> int:
+    """Shard of a source partition: a fixed hash, the same for every run, process and version."""
+    return zlib.crc32(f"{partition.topic}/{partition.partition}".encode()) % shards

@@ -1,0 +1,182 @@
+"""What the mirror needs of two clusters, as Protocols.
+
+``clusters/confluent`` implements them on real Kafka; the tests hold an in-memory pair to the same contract. A copy
+engine works on partition ranges and returns segments, so that one that moves whole batches fits behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from airflow_provider_mm2.mirror.model import (
+    ChunkLimits,
+    CopiedRange,
+    CopierSettings,
+    CopyRange,
+    LogOffsets,
+    LogRecord,
+    NewTopic,
+    StateRecord,
+    TopicInfo,
+    TopicPartition,
+    TopicSetting,
+)
+
+Tick = Callable[[], None]
+"""Called at least once a second by everything that waits; raises to end the wait (lease lost, stop asked for)."""
+
+
+class ClusterReader(Protocol):
+    """Read access to one cluster. No call writes, commits or lets the broker create a topic."""
+
+    alias: str
+
+    def cluster_id(self) -> str:
+        """The cluster's own id.
+
+        :raises ClusterUnreachable: no broker answered within the limit.
+        :raises AuthenticationFailed: the credentials were refused.
+        """
+
+    def list_topics(self) -> Mapping[str, int]:
+        """All topics the credentials may see: name to partition count."""
+
+    def describe_topics(self, names: Collection[str]) -> Mapping[str, TopicInfo]:
+        """Facts of the topics that exist; a missing one is left out."""
+
+    def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
+        """Effective configuration of existing topics, by topic and setting name."""
+
+    def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
+        """Log start, LSO and high watermark of each partition.
+
+        :raises TopicDeleted: one of the partitions does not exist.
+        """
+
+    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
+        """Every visible record up to the *current* end of the log, which is asked anew until it is reached."""
+
+    def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
+        """(offset, timestamp ms) of the first visible record in ``[start, end)``; None when there is none."""
+
+    def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
+        """How many records a ``read_committed`` reader sees in ``[start, end)``."""
+
+    def close(self) -> None:
+        """Let the clients go; calling it twice is fine."""
+
+
+class TargetCluster(ClusterReader, Protocol):
+    """The target: also topics and progress groups."""
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Create topics and wait until they can be described; one that exists already is left as it is."""
+
+    def grow_topic(self, topic: str, partitions: int) -> None:
+        """Raise a topic's partition count to ``partitions``."""
+
+    def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
+        """Stable committed offsets of a group; a partition without one is left out."""
+
+    def list_groups(self) -> Sequence[str]:
+        """Names of all groups with a coordinator that answered."""
+
+    def group_topics(self, group: str) -> frozenset[str]:
+        """Topics on which a group has offsets."""
+
+    def membership(self, group: str, topic: str, owner: str, session_s: float) -> Membership:
+        """A member-to-be of a lock group over the one partition of ``topic``."""
+
+    def state_writer(self, transactional_id: str) -> StateWriter:
+        """A transactional writer of state records, not yet fenced."""
+
+
+class Membership(Protocol):
+    """Membership of a lock group: the member that owns the group's one partition holds the lock."""
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve the group protocol for at most ``timeout_s`` seconds."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the partition is ours now."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was ours once and has been taken away; never becomes false again."""
+
+    def holder(self) -> str | None:
+        """Client id of the member that owns the partition, None when nobody does."""
+
+    def leave(self) -> None:
+        """Leave the group at once, so that a successor need not wait for the session to end."""
+
+
+class StateWriter(Protocol):
+    """Writes state records in one transaction of its own id."""
+
+    def fence(self, tick: Tick) -> None:
+        """End every earlier writer of this id, with its open transaction."""
+
+    def write(self, records: Iterable[StateRecord], tick: Tick) -> None:
+        """Begin, write all, commit. Nothing is visible unless all is."""
+
+    def close(self) -> None:
+        """Let the client go."""
+
+
+class Copier(Protocol):
+    """The transactional copy engine of one shard; steps are those of ``interval/replicate.py``."""
+
+    def fence(self, tick: Tick) -> None:
+        """Step 2: end every earlier attempt and its open transaction."""
+
+    def assign(self, ranges: Sequence[CopyRange], now_ms: int) -> None:
+        """Step 4: start reading; ``now_ms`` plus five minutes is where a timestamp counts as future."""
+
+    def begin(self) -> None:
+        """Step 5: open a transaction."""
+
+    def copy(self, limits: ChunkLimits, tick: Tick) -> None:
+        """Step 5: read and produce until a limit is met or every range has ended."""
+
+    def flush(self, tick: Tick) -> Sequence[CopiedRange]:
+        """Step 6: wait for the deliveries of the chunk; one element for each assigned range.
+
+        :raises ForeignWrites: the target offsets of a run of records have a hole.
+        """
+
+    def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
+        """Step 7: add ledger records and progress offsets (by target partition) to the transaction."""
+
+    def commit(self, tick: Tick) -> None:
+        """Step 8: commit, again and again on a time-out; never aborts once it has begun."""
+
+    def see(
+        self, progress: Mapping[TopicPartition, int], mapped_ends: Mapping[TopicPartition, int], tick: Tick
+    ) -> None:
+        """Step 8: wait until the commit can be seen: offsets equal, target LSO at or past each mapped end.
+
+        :raises Fenced: a larger offset is committed, so a successor has moved on.
+        :raises CommitNotVisible: it could not be seen within the limit.
+        """
+
+    def abort(self) -> None:
+        """Abort the open transaction within 3 seconds; just leave when a commit is pending or we are fenced."""
+
+    def close(self) -> None:
+        """Let the clients go, waiting for nothing."""
+
+
+class ClusterPair(Protocol):
+    """Both clusters, and the engine between them."""
+
+    source: ClusterReader
+    target: TargetCluster
+
+    def copier(self, settings: CopierSettings) -> Copier:
+        """A copy engine for one shard."""
+
+    def close(self) -> None:
+        """Close both clusters."""

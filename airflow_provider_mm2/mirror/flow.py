@@ -1,0 +1,171 @@
+"""``MirrorFlow``: what is mirrored from where to where, the one object behind operators, command line and tests."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+TOPIC_NAME_LIMIT = 249
+"""Longest topic name a broker takes. Source: Kafka, ``Topic.MAX_NAME_LENGTH``."""
+
+DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
+"""Source: MirrorMaker 2 (3.x), ``DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT``."""
+
+DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
+"""Source: MirrorMaker 2, ``DefaultGroupFilter.GROUPS_EXCLUDE_DEFAULT``."""
+
+DEFAULT_CONFIG_EXCLUDE = (
+    r"follower\.replication\.throttled\.replicas",
+    r"leader\.replication\.throttled\.replicas",
+    r"message\.timestamp\.difference\.max\.ms",
+    r"message\.timestamp\.type",
+    r"unclean\.leader\.election\.enable",
+    r"min\.insync\.replicas",
+)
+"""Source: MirrorMaker 2, ``DefaultConfigPropertyFilter.CONFIG_PROPERTIES_EXCLUDE_DEFAULT``."""
+
+NAME_PATTERN = r"[a-zA-Z0-9_\-]+"
+
+
+def _compiles(pattern: str) -> str:
+    """Refuse a regular expression that does not compile, saying where."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        at = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise ValueError(f"{pattern!r} is not a regular expression: {error.msg}{at}") from None
+    if not pattern:
+        raise ValueError("an empty pattern matches nothing; leave it out")
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
+
+
+class Cut(str, Enum):
+    """Where a run ends: at the interval's end, or at all there is."""
+
+    INTERVAL = "interval"
+    END = "end"
+
+
+class _Settings(BaseModel):
+    """Base: frozen, unknown keys refused, no coercion of one type into another beyond the obvious."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
+
+
+class ClusterSettings(_Settings):
+    """One cluster: an ``alias`` and either librdkafka ``settings`` or the id of an Airflow ``connection``."""
+
+    alias: str = Field(pattern=rf"^{NAME_PATTERN}\Z", max_length=100)
+    settings: dict[str, str | int | float | bool] | None = Field(default=None, repr=False)
+    connection: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_connect(self) -> ClusterSettings:
+        if (self.settings is None) == (self.connection is None):
+            raise ValueError("give either 'settings' (librdkafka keys) or 'connection' (an Airflow connection id)")
+        if self.settings is not None and not self.settings.get("bootstrap.servers"):
+            raise ValueError("'settings' has no 'bootstrap.servers'")
+        return self
+
+
+class Chunk(_Settings):
+    """Limits of one transaction."""
+
+    seconds: float = Field(default=5, gt=0, le=300)
+    bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+
+
+class TopicSync(_Settings):
+    """What is carried over of a topic besides its records."""
+
+    create: bool = True
+    grow: bool = True
+    configs: bool = True
+    config_exclude: tuple[Pattern, ...] = DEFAULT_CONFIG_EXCLUDE
+
+
+class DagSettings(_Settings):
+    """The DAG made from the flow's file. ``schedule`` is a cron expression or a preset such as ``@hourly``."""
+
+    schedule: str | None = "@hourly"
+    timetable: Literal["trigger", "data_interval"] = "trigger"
+    start_date: str = "2024-01-01T00:00:00Z"
+    catchup: bool = False
+    tags: tuple[str, ...] = ("mm2",)
+    owner: str = "airflow"
+    pool: str | None = None
+    retries: int = Field(default=2, ge=0)
+    retry_delay_s: int = Field(default=60, ge=0)
+    paused: bool | None = None
+
+
+class MirrorFlow(_Settings):
+    """A flow: one direction of mirroring between two clusters.
+
+    :param name: unique on the target; part of every internal name (letters, digits, ``_`` and ``-``).
+    :param topics: whole-name regular expressions of the topics to mirror; an empty list is refused.
+    :param shards: how many transactional copies work side by side; recorded at the first run.
+    :param cut: ``interval`` ends a partition before the first record stamped at or after the interval's end,
+        ``end`` copies all there is.
+    :param strict: refuse a run whose interval does not begin where the last one ended.
+    :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
+    """
+
+    name: str = Field(pattern=rf"^{NAME_PATTERN}\Z", max_length=100)
+    source: ClusterSettings
+    target: ClusterSettings
+    topics: tuple[Pattern, ...] = Field(min_length=1)
+    topics_exclude: tuple[Pattern, ...] = DEFAULT_TOPICS_EXCLUDE
+    groups: tuple[Pattern, ...] = (".*",)
+    groups_exclude: tuple[Pattern, ...] = DEFAULT_GROUPS_EXCLUDE
+    replication_policy: str = "default"
+    separator: str = Field(default=".", pattern=r"^[a-zA-Z0-9._\-]{1,10}\Z")
+    shards: int = Field(default=1, ge=1, le=64)
+    cut: Cut = Cut.INTERVAL
+    strict: bool = False
+    chunk: Chunk = Chunk()
+    delivery: Literal["exactly_once"] = "exactly_once"
+    engine: Literal["bounded"] = "bounded"
+    on_gap: Literal["stop"] = "stop"
+    on_recreated: Literal["stop"] = "stop"
+    on_foreign_writes: Literal["stop"] = "stop"
+    sync_topics: TopicSync = TopicSync()
+    replication_factor: int | None = Field(default=None, ge=1)
+    internal_replication_factor: int | None = Field(default=None, ge=1)
+    transaction_timeout_s: int = Field(default=60, ge=5, le=900)
+    lease_session_s: float = Field(default=6, ge=6, le=300)
+    lease_wait_s: float = Field(default=60, gt=0)
+    silence_limit_s: int = Field(default=60, ge=5)
+    lso_stuck_s: int = Field(default=900, ge=1)
+    dag: DagSettings = DagSettings()
+
+    @field_validator("topics", "topics_exclude", "groups", "groups_exclude", mode="before")
+    @classmethod
+    def _is_a_list(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f"give a list of patterns, one each: [{value!r}]")
+        return value
+
+    @field_validator("replication_policy")
+    @classmethod
+    def _is_a_policy(cls, value: str) -> str:
+        if value not in ("default", "identity") and "." not in value:
+            raise ValueError("give 'default', 'identity' or the dotted path of a class")
+        return value
+
+    @model_validator(mode="after")
+    def _two_clusters(self) -> MirrorFlow:
+        if self.source.alias == self.target.alias:
+            raise ValueError(f"source and target have the same alias {self.source.alias!r}")
+        return self
+
+    @property
+    def chunk_seconds(self) -> float:
+        """Longest copy of one chunk, so that flush and commit have two thirds of the transaction's time."""
+        return min(self.chunk.seconds, self.transaction_timeout_s / 3)

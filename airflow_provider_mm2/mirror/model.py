@@ -1,0 +1,296 @@
+"""The values that cross steps: frozen, without behaviour beyond what follows from their own fields.
+
+Offsets are whole numbers >= 0, ranges are half open (``end`` is not included), times are milliseconds since 1970
+in UTC where the name ends in ``_ms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic on one cluster; the key of most mappings here."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """Kafka's own way to write it: ``topic-partition``."""
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """``count`` records that are contiguous on both sides, without a hole in either log."""
+
+    source_start: int
+    target_start: int
+    count: int
+
+    @property
+    def source_end(self) -> int:
+        """Offset after the last record on the source."""
+        return self.source_start + self.count
+
+    @property
+    def target_end(self) -> int:
+        """Offset after the last record on the target."""
+        return self.target_start + self.count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicInfo:
+    """What a cluster says of a topic. ``topic_id`` changes when the topic is deleted and made anew."""
+
+    name: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSetting:
+    """One configuration value of a topic; ``overridden`` says that it is set on the topic itself."""
+
+    name: str
+    value: str | None
+    overridden: bool
+    sensitive: bool = False
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A topic to create: ``replication_factor`` None leaves the choice to the broker."""
+
+    name: str
+    partitions: int
+    replication_factor: int | None
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOffsets:
+    """The three ends of a log: ``start <= stable <= end`` (``stable`` is the last stable offset, LSO)."""
+
+    start: int
+    stable: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRecord:
+    """One visible record of a state topic; ``value`` None is a tombstone."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """One record to be written to a state topic inside a transaction."""
+
+    topic: str
+    partition: int
+    key: bytes
+    value: bytes
+
+
+class RangeEnd(Enum):
+    """Why a partition's part of a run is finished."""
+
+    BOUND = "bound"
+    """The last stable offset taken in step 4 was reached."""
+    CUT = "cut"
+    """A visible record stamped at or after the interval's end was met."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyRange:
+    """What is to be copied of one partition.
+
+    ``end`` is the bound (the LSO of step 4), ``cut_ms`` the interval's end or None (copy to the bound),
+    ``leader_epoch`` that of the last record mirrored, so that the broker can tell a truncated log.
+    """
+
+    source: TopicPartition
+    target: TopicPartition
+    start: int
+    end: int
+    cut_ms: int | None
+    leader_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedRange:
+    """What one chunk copied of one partition; ``next_offset`` is where the next one goes on.
+
+    ``future`` is (offset, timestamp) of the first record stamped later than now plus five minutes,
+    ``future_records`` how many there were.
+    """
+
+    source: TopicPartition
+    next_offset: int
+    segments: tuple[Segment, ...]
+    records: int
+    bytes: int
+    leader_epoch: int | None
+    ended: RangeEnd | None
+    future: tuple[int, int] | None = None
+    future_records: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopierSettings:
+    """What a copy engine is made from, for one shard of one flow.
+
+    ``max_record_bytes``: the largest record the source may hold, by its topics' ``max.message.bytes``.
+    ``silence_limit_s``: how long the source may say nothing while a bound is not reached.
+    """
+
+    flow: str
+    transactional_id: str
+    progress_group: str
+    transaction_timeout_s: int
+    max_record_bytes: int
+    silence_limit_s: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkLimits:
+    """Limits of one transaction: whichever is met first ends the chunk."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One record of the ledger: progress of a partition, and the part of its offset map from ``first`` on.
+
+    ``target_end`` is the target's log end after the entry's own transaction was committed (its marker counted).
+    ``through_ms``: mirrored through this time; None: nothing can be claimed. ``pending`` is (last stable offset,
+    first seen at ms) while an open transaction holds the source's LSO back.
+    """
+
+    generation: int
+    source_topic_id: str
+    topic: str
+    partition: int
+    first: int
+    segments: tuple[Segment, ...]
+    next_offset: int
+    target_topic: str
+    target_topic_id: str
+    target_end: int
+    source_cluster_id: str
+    leader_epoch: int | None
+    records: int
+    through_ms: int | None
+    sequence: int
+    pending: tuple[int, int] | None = None
+
+    @property
+    def source(self) -> TopicPartition:
+        """The partition on the source."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def target(self) -> TopicPartition:
+        """The partition on the target."""
+        return TopicPartition(self.target_topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLedger:
+    """All entries of one partition in its newest generation, in source order; never empty."""
+
+    entries: tuple[LedgerEntry, ...]
+
+    @property
+    def latest(self) -> LedgerEntry:
+        """The entry that tells the progress."""
+        return self.entries[-1]
+
+    @property
+    def records(self) -> int:
+        """Records mirrored in this generation."""
+        return sum(entry.records for entry in self.entries)
+
+
+class ActiveSide(Enum):
+    """The cluster that applications write to."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowRecord:
+    """The gate: what is fixed for a flow, and whether a mirror run may write."""
+
+    flow: str
+    source_alias: str
+    target_alias: str
+    policy: str
+    separator: str
+    source_cluster_id: str
+    target_cluster_id: str
+    shards: int
+    active_side: ActiveSide = ActiveSide.SOURCE
+    frozen: bool = False
+    generations: Mapping[str, int] = field(default_factory=dict)
+
+    def generation(self, topic: str) -> int:
+        """Generation of a topic's map; the first is 1."""
+        return self.generations.get(topic, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionResult:
+    """What a run did with one partition; ``target_start``/``target_end`` None where nothing was written."""
+
+    source: TopicPartition
+    target_topic: str
+    start: int
+    end: int
+    bound: int
+    records: int
+    bytes: int
+    ended: RangeEnd
+    target_start: int | None
+    target_end: int | None
+    through_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardResult:
+    """What one shard of a run did."""
+
+    shard: int
+    partitions: tuple[PartitionResult, ...]
+    transactions: int
+    seconds: float
+    copy_seconds: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a running shard is; ``remaining`` counts offsets below the bounds, not records."""
+
+    shard: int
+    records: int
+    bytes: int
+    remaining: int
+    seconds: float
+
+
+def total(results: Sequence[PartitionResult]) -> tuple[int, int]:
+    """Sum of records and of value bytes over partitions."""
+    return sum(part.records for part in results), sum(part.bytes for part in results)

@@ -1,0 +1,1 @@
+"""State on the target: the gate, the ledger and the lease."""

@@ -1,0 +1,198 @@
+"""The ledger: progress and offset map, written in the transaction of the data. Bytes and reading.
+
+A record's key is compact JSON (so that the cleaner keeps the newest of each), its value JSON with a checksum; the
+segments are base64 of unsigned LEB128 numbers: for each segment the hole before it on the source, the hole before
+it on the target, and its count. About 3 bytes a segment.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from airflow_provider_mm2.mirror.errors import StateDamaged
+from airflow_provider_mm2.mirror.model import (
+    LedgerEntry,
+    LogRecord,
+    PartitionLedger,
+    Segment,
+    TopicPartition,
+)
+
+VERSION = 1
+ENTRY_LIMIT_BYTES = 16 * 1024
+"""An entry whose segments take more is closed and a new one begun, so that little is written again and again."""
+
+_KEY_FIELDS = ("generation", "source_topic_id", "topic", "partition", "first")
+_VALUE_FIELDS = (
+    "next_offset",
+    "target_topic",
+    "target_topic_id",
+    "target_end",
+    "source_cluster_id",
+    "leader_epoch",
+    "records",
+    "through_ms",
+    "sequence",
+)
+
+
+def encode_key(entry: LedgerEntry) -> bytes:
+    """Bytes of an entry's key; equal keys have equal bytes."""
+    return _json({"version": VERSION, **{name: getattr(entry, name) for name in _KEY_FIELDS}})
+
+
+def encode_value(entry: LedgerEntry) -> bytes:
+    """Bytes of an entry's value."""
+    document = {name: getattr(entry, name) for name in _VALUE_FIELDS}
+    document["segments"] = base64.b64encode(encode_segments(entry.segments, entry.first)).decode()
+    document["pending"] = None if entry.pending is None else list(entry.pending)
+    document["version"] = VERSION
+    document["checksum"] = zlib.crc32(_json(document))
+    return _json(document)
+
+
+def decode_entry(key: bytes, value: bytes) -> LedgerEntry:
+    """An entry from its two parts.
+
+    :raises ValueError: the bytes are not an entry of a known version, or contradict themselves.
+    """
+    key_fields, document = _document(key), _document(value)
+    checksum = document.pop("checksum", None)
+    if checksum != zlib.crc32(_json(document)):
+        raise ValueError("the checksum does not fit the value")
+    for part in (key_fields, document):
+        version = part.pop("version", None)
+        if version != VERSION:
+            raise ValueError(f"version {version!r}, known is {VERSION}")
+    segments = base64.b64decode(document.pop("segments"), validate=True)
+    pending = document.pop("pending")
+    try:
+        entry = LedgerEntry(
+            **key_fields,
+            **document,
+            segments=decode_segments(segments, key_fields["first"]),
+            pending=None if pending is None else (pending[0], pending[1]),
+        )
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"fields are missing or unknown: {error}") from error
+    _check(entry)
+    return entry
+
+
+def encode_segments(segments: Sequence[Segment], first: int) -> bytes:
+    """Delta-encode segments that begin at or after source offset ``first``."""
+    numbers: list[int] = []
+    source, target = first, 0
+    for segment in segments:
+        numbers += (segment.source_start - source, segment.target_start - target, segment.count)
+        source, target = segment.source_end, segment.target_end
+    return b"".join(map(_varint, numbers))
+
+
+def decode_segments(data: bytes, first: int) -> tuple[Segment, ...]:
+    """The reverse of ``encode_segments``.
+
+    :raises ValueError: the data ends inside a number or a segment.
+    """
+    numbers = _numbers(data)
+    if len(numbers) % 3:
+        raise ValueError("the segments end inside one")
+    segments: list[Segment] = []
+    source, target = first, 0
+    for source_hole, target_hole, count in zip(*[iter(numbers)] * 3, strict=True):
+        segment = Segment(source_start=source + source_hole, target_start=target + target_hole, count=count)
+        segments.append(segment)
+        source, target = segment.source_end, segment.target_end
+    return tuple(segments)
+
+
+def decode_ledger(topic: str, shard: int, records: Iterable[LogRecord]) -> Mapping[TopicPartition, PartitionLedger]:
+    """The newest generation of each partition from a shard's records, in source order and without a hole.
+
+    :raises StateDamaged: a record cannot be believed, or two do not fit together.
+    """
+    newest: dict[bytes, tuple[int, LedgerEntry]] = {}
+    for record in records:
+        if record.key is None or record.value is None:
+            newest.pop(record.key or b"", None)
+            continue
+        try:
+            newest[record.key] = (record.offset, decode_entry(record.key, record.value))
+        except (ValueError, KeyError) as error:
+            raise StateDamaged(topic=topic, partition=shard, offset=record.offset, problem=str(error)) from error
+    by_partition: dict[TopicPartition, list[tuple[int, LedgerEntry]]] = {}
+    for offset, entry in newest.values():
+        by_partition.setdefault(entry.source, []).append((offset, entry))
+    return {source: _newest_generation(topic, shard, found) for source, found in by_partition.items()}
+
+
+def _newest_generation(topic: str, shard: int, found: list[tuple[int, LedgerEntry]]) -> PartitionLedger:
+    """Entries of the newest generation, each beginning where the one before it ends."""
+    generation = max(entry.generation for _, entry in found)
+    current = sorted((item for item in found if item[1].generation == generation), key=lambda item: item[1].first)
+    for (_, before), (offset, after) in pairwise(current):
+        if after.first != before.next_offset or after.sequence <= before.sequence:
+            problem = (
+                f"{after.source} goes on at {after.first} (write {after.sequence}) after an entry that ends at "
+                f"{before.next_offset} (write {before.sequence})"
+            )
+            raise StateDamaged(topic=topic, partition=shard, offset=offset, problem=problem)
+    return PartitionLedger(entries=tuple(entry for _, entry in current))
+
+
+def _check(entry: LedgerEntry) -> None:
+    """Refuse an entry that contradicts itself.
+
+    :raises ValueError: says how.
+    """
+    if min(entry.first, entry.partition, entry.sequence, entry.records, entry.target_end) < 0:
+        raise ValueError("a negative number")
+    if any(segment.count < 1 for segment in entry.segments):
+        raise ValueError("an empty segment")
+    last = entry.segments[-1] if entry.segments else None
+    if entry.next_offset < (entry.first if last is None else last.source_end):
+        raise ValueError(f"it ends at {entry.next_offset}, before its own segments")
+    if last is not None and entry.target_end < last.target_end:
+        raise ValueError(f"the target ends at {entry.target_end}, before its own segments")
+    if entry.records != sum(segment.count for segment in entry.segments):
+        raise ValueError("the record count is not that of the segments")
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    document: object = json.loads(data)
+    if not isinstance(document, dict):
+        raise ValueError("not a JSON object")
+    return document
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _varint(number: int) -> bytes:
+    """Unsigned LEB128: seven bits a byte, lowest first, the top bit says that more follow."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _numbers(data: bytes) -> list[int]:
+    numbers: list[int] = []
+    number = shift = 0
+    for byte in data:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            numbers.append(number)
+            number = shift = 0
+    if shift:
+        raise ValueError("the segments end inside a number")
+    return numbers
