@@ -1,0 +1,208 @@
+"""Settings of one cluster: where the values come from, which are secret, and what each client is forced to. Pure.
+
+What a user gives is one librdkafka dictionary for all roles. What the mirror depends on is set on top of it and cannot
+be lowered by a connection: isolation, commits, offset reset, topic creation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from airflow_provider_mm2.mirror.errors import SettingRefused, VariableMissing
+from airflow_provider_mm2.mirror.flow import ClusterSettings
+
+Settings = dict[str, object]
+
+SECRET_KEYS = frozenset(
+    {
+        "sasl.password",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.config",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.certificate.pem",
+        "ssl.keystore.password",
+        "ssl.keystore.key",
+        "ssl.truststore.password",
+        "basic.auth.user.info",
+    }
+)
+"""Keys whose value is a secret, whatever Airflow's own masker thinks of their names."""
+
+_SECRET_WORDS = re.compile(r"password|passphrase|secret|token|jaas|private|credential|\.key\.|key\.pem$|user\.info$")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+CLIENT_TIMEOUTS: Settings = {
+    "socket.connection.setup.timeout.ms": 10_000,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 1_000,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 500,
+}
+
+NO_TOPIC_CREATION: Settings = {"allow.auto.create.topics": False}
+"""A client's metadata request can make a broker create the topic it asks for; for producers that is the default."""
+
+STREAM_READER: Settings = {
+    **NO_TOPIC_CREATION,
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+    "check.crcs": True,
+    "topic.metadata.refresh.interval.ms": 30_000,
+}
+"""Every consumer that reads records: assigned, read committed, never commits, never jumps."""
+
+_NOT_FOR_PRODUCERS = (
+    "group.",
+    "fetch.",
+    "queued.",
+    "auto.offset",
+    "auto.commit",
+    "enable.auto",
+    "isolation.",
+    "max.poll",
+)
+_NOT_FOR_CONSUMERS = (
+    "transaction",
+    "enable.idempotence",
+    "acks",
+    "linger",
+    "batch.",
+    "compression.",
+    "queue.buffering",
+)
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of a setting must never be shown."""
+    lowered = key.lower()
+    return lowered in SECRET_KEYS or _SECRET_WORDS.search(lowered) is not None
+
+
+def plain_secrets(cluster: ClusterSettings) -> tuple[str, ...]:
+    """Secret keys of a flow's own settings whose value is not exactly ``${NAME}``."""
+    settings = cluster.settings or {}
+    return tuple(key for key, value in settings.items() if is_secret(key) and _VARIABLE.fullmatch(str(value)) is None)
+
+
+def redacted(settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings as they may be shown."""
+    return {key: "***" if is_secret(key) else value for key, value in settings.items()}
+
+
+def resolve_settings(
+    cluster: ClusterSettings,
+    connection: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """One cluster's librdkafka settings with every ``${NAME}`` filled in.
+
+    :param connection: the settings behind ``cluster.connection``, from whoever can ask for it.
+    :param environment: where ``${NAME}`` is looked up, default the process's environment.
+    :raises VariableMissing: a variable is not set.
+    :raises SettingRefused: a callback is given as text, or there is no ``bootstrap.servers``.
+    """
+    given: Mapping[str, object] = connection if connection is not None else dict(cluster.settings or {})
+    variables = os.environ if environment is None else environment
+    resolved: Settings = {}
+    for key, value in given.items():
+        resolved[key] = _fill(cluster.alias, key, value, variables) if isinstance(value, str) else value
+        if key.endswith("_cb"):
+            raise SettingRefused(alias=cluster.alias, problem=f"{key!r} names a callback; callbacks are not taken yet")
+    if not resolved.get("bootstrap.servers"):
+        raise SettingRefused(alias=cluster.alias, problem="there is no bootstrap.servers")
+    return resolved
+
+
+def _fill(alias: str, key: str, value: str, variables: Mapping[str, str]) -> str:
+    def look_up(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in variables:
+            raise VariableMissing(alias=alias, setting=key, variable=name)
+        return variables[name]
+
+    return _VARIABLE.sub(look_up, value)
+
+
+def admin_settings(given: Settings) -> Settings:
+    """Settings of an admin client."""
+    return {**_without(given, _NOT_FOR_PRODUCERS + _NOT_FOR_CONSUMERS), **CLIENT_TIMEOUTS, **NO_TOPIC_CREATION}
+
+
+def reader_settings(given: Settings, *, group: str) -> Settings:
+    """Settings of a consumer that is assigned partitions; ``group`` is only a name, nothing is committed to it."""
+    return {**_without(given, _NOT_FOR_CONSUMERS), **CLIENT_TIMEOUTS, **STREAM_READER, "group.id": group}
+
+
+def copy_reader_settings(given: Settings, *, group: str, max_record_bytes: int) -> Settings:
+    """Settings of the consumer that feeds the copy.
+
+    The sizes keep memory flat whatever the codec (limits count compressed bytes) at full speed; with the default
+    ``fetch.queue.backoff.ms`` of a second a partition of small records is held to a third of its speed.
+    """
+    fetched = max(52_428_800, max_record_bytes + 1_048_576)
+    tuned: Settings = {
+        "max.partition.fetch.bytes": 1_048_576,
+        "fetch.max.bytes": fetched,
+        "receive.message.max.bytes": fetched + 1_048_576,
+        "queued.max.messages.kbytes": 32_768,
+        "queued.min.messages": 1_000_000,
+        "fetch.queue.backoff.ms": 2,
+        "fetch.wait.max.ms": 50,
+        "fetch.error.backoff.ms": 50,
+    }
+    return {**reader_settings(given, group=group), **tuned}
+
+
+def state_reader_settings(given: Settings, *, group: str) -> Settings:
+    """Settings of a consumer for small reads: it does not wait for more to come."""
+    return {**reader_settings(given, group=group), "fetch.wait.max.ms": 10, "fetch.queue.backoff.ms": 2}
+
+
+def progress_settings(given: Settings, *, group: str) -> Settings:
+    """Settings of the client bound to the progress group: with ``read_uncommitted`` it would show old offsets."""
+    return {**state_reader_settings(given, group=group), "retry.backoff.ms": 5, "retry.backoff.max.ms": 20}
+
+
+def member_settings(given: Settings, *, group: str, owner: str, session_s: float) -> Settings:
+    """Settings of a lock group's member: classic protocol, sticky, so that a newcomer never takes the lock away."""
+    return {
+        **reader_settings(given, group=group),
+        "client.id": owner,
+        "group.protocol": "classic",
+        "partition.assignment.strategy": "cooperative-sticky",
+        "session.timeout.ms": int(session_s * 1000),
+        "heartbeat.interval.ms": 1000,
+        "max.poll.interval.ms": max(300_000, int(session_s * 1000)),
+        "auto.offset.reset": "latest",
+    }
+
+
+def producer_settings(given: Settings, *, transactional_id: str, timeout_s: int, max_record_bytes: int) -> Settings:
+    """Settings of a transactional producer."""
+    tuned: Settings = {
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": timeout_s * 1000,
+        "enable.idempotence": True,
+        "acks": "all",
+        "message.max.bytes": min(1_000_000_000, max(1_048_588, max_record_bytes + 65_536)),
+        "queue.buffering.max.messages": 0,
+        "queue.buffering.max.kbytes": 2_097_151,
+        "linger.ms": 5,
+        "batch.size": 1_000_000,
+        "batch.num.messages": 100_000,
+        "delivery.timeout.ms": min(timeout_s * 1000, 60_000),
+    }
+    return {**_without(given, _NOT_FOR_PRODUCERS), **CLIENT_TIMEOUTS, **NO_TOPIC_CREATION, **tuned}
+
+
+def _without(given: Settings, prefixes: tuple[str, ...]) -> Settings:
+    return {key: value for key, value in given.items() if not key.startswith(prefixes)}
