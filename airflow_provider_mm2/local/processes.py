@@ -7,6 +7,7 @@ psutil compares the creation time once more before each signal.
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,13 @@ MARK = "-Dmm2.local="
 
 # Popen warns when it is collected while its child runs, and children that nobody waits for stay as zombies.
 _children: list[subprocess.Popen[bytes]] = []
+
+
+@atexit.register
+def _disown() -> None:
+    """Keep Popen from warning at exit about processes that outlive this one on purpose."""
+    for child in _children:
+        child.returncode = child.poll() or 0
 
 
 def mark(folder: Path) -> str:

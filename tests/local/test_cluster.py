@@ -21,7 +21,7 @@ def test_pair_serves(pair: LocalPair) -> None:
 
 
 def test_pair_has_two_clusters(pair: LocalPair) -> None:
-    """Both clusters of the session's pair answer at the addresses the pair gives."""
+    """Source and target are two clusters, not one under two names."""
     assert pair.addresses["source"] != pair.addresses["target"]
 
 
