@@ -638,7 +638,8 @@ class RecordTooLarge(MirrorError):
     bytes: int
     setting: str
     found: ClassVar[str] = (
-        "{topic}-{partition} offset {offset} has {bytes} bytes, more than the target takes; nothing of its chunk is visible"
+        "{topic}-{partition} offset {offset} has {bytes} bytes, more than the target takes; "
+        "nothing of its chunk is visible"
     )
     likely_cause: ClassVar[str] = "{setting} is lower on the target than on the source"
     next_move: ClassVar[str] = "raise {setting} on the target topic (with room for the record's headers) and run again"
@@ -733,9 +734,8 @@ class RecordRefused(MirrorError):
     """The target's broker refuses records as they are."""
 
     target_topic: str
-    partition: int
     problem: str
-    found: ClassVar[str] = "the target refuses records of {target_topic}-{partition}: {problem}"
+    found: ClassVar[str] = "the target refuses records of {target_topic}: {problem}"
     likely_cause: ClassVar[str] = (
         "a topic setting there: message.timestamp.before/after.max.ms, or compaction of records without a key"
     )

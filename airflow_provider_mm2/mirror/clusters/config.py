@@ -69,15 +69,28 @@ _NOT_FOR_PRODUCERS = (
     "enable.auto",
     "isolation.",
     "max.poll",
+    "session.timeout",
+    "heartbeat.interval",
+    "partition.assignment",
+    "max.partition.fetch",
+    "check.crcs",
+    "enable.partition.eof",
 )
 _NOT_FOR_CONSUMERS = (
     "transaction",
     "enable.idempotence",
     "acks",
+    "request.required.acks",
     "linger",
     "batch.",
     "compression.",
     "queue.buffering",
+    "delivery.timeout",
+    "message.timeout",
+    "retries",
+    "message.send.max.retries",
+    "partitioner",
+    "sticky.partitioning",
 )
 
 

@@ -1,0 +1,252 @@
+"""Reading a cluster through its admin interface, with one time limit a call and no topic made by asking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
+
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicCollection
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
+from confluent_kafka.admin import NewPartitions as KafkaNewPartitions
+from confluent_kafka.admin import NewTopic as KafkaNewTopic
+
+from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings
+from airflow_provider_mm2.mirror.clusters.confluent.failures import (
+    NO_TOPIC,
+    FailureWatch,
+    client_log,
+    is_away,
+    kafka_error,
+    translate,
+)
+from airflow_provider_mm2.mirror.errors import MirrorError, SettingRefused, TopicDeleted
+from airflow_provider_mm2.mirror.model import LogOffsets, NewTopic, TopicInfo, TopicPartition, TopicSetting
+
+T = TypeVar("T")
+
+CALL_LIMIT_S = 15.0
+"""Longest wait for one admin answer; also how long an unreachable cluster keeps a run."""
+
+_TOPIC_OVERRIDE = 1
+"""``ConfigSource.DYNAMIC_TOPIC_CONFIG``: set on the topic itself."""
+
+
+class Admin:
+    """An admin client of one cluster; every call waits at most ``limit_s`` and gives plain values or our errors."""
+
+    def __init__(self, *, alias: str, settings: Settings, limit_s: float = CALL_LIMIT_S) -> None:
+        self.alias = alias
+        self.watch = FailureWatch(alias=alias, servers=str(settings["bootstrap.servers"]))
+        self._limit_s = limit_s
+        config: dict[str, Any] = {**admin_settings(settings), "error_cb": self.watch}
+        try:
+            self._client = AdminClient(config, logger=client_log)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise SettingRefused(
+                alias=alias, problem=str(kafka_error(error) if isinstance(error, KafkaException) else error)
+            ) from error
+
+    def settle(self, futures: Iterable[Future[Any]]) -> None:
+        """Wait until all are done, serving the client's callbacks.
+
+        :raises AuthenticationFailed: at once when a broker refuses the credentials.
+        :raises ClusterUnreachable: not done within the limit.
+        """
+        pending = set(futures)
+        deadline = time.monotonic() + self._limit_s
+        while pending:
+            pending = wait(pending, timeout=0.1).not_done
+            self._client.poll(0)
+            self.watch.raise_refused()
+            if pending and time.monotonic() > deadline:
+                raise self.watch.unreachable(self._limit_s)
+
+    def result(self, future: Future[T], operation: str, topic: str | None = None) -> T:
+        """Result of one future.
+
+        :raises MirrorError: translated from what the cluster said.
+        """
+        self.settle([future])
+        try:
+            return future.result()
+        except KafkaException as error:
+            raise self.failure(error, operation, topic) from error
+
+    def failure(self, error: KafkaException, operation: str, topic: str | None = None) -> MirrorError:
+        """Our error for a failed call; a time-out while nothing is connected means unreachable."""
+        inner = kafka_error(error)
+        if inner.code() in (inner._TIMED_OUT, inner._TRANSPORT, inner._ALL_BROKERS_DOWN, inner._RESOLVE):
+            self.watch.raise_refused()
+            return self.watch.unreachable(self._limit_s)
+        return translate(error, alias=self.alias, operation=operation, topic=topic)
+
+    def cluster_id(self) -> str:
+        """Id of the cluster."""
+        description = self.result(
+            self._client.describe_cluster(request_timeout=self._limit_s - 1), "describe the cluster"
+        )
+        return str(description.cluster_id)
+
+    def list_topics(self) -> dict[str, int]:
+        """Partition counts by topic name."""
+        try:
+            metadata = self._client.list_topics(timeout=self._limit_s)
+        except KafkaException as error:
+            raise self.failure(error, "list the topics") from error
+        return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
+
+    def describe_topics(self, names: Collection[str]) -> dict[str, TopicInfo]:
+        """Facts by topic name, missing ones left out."""
+        if not names:
+            return {}
+        futures = self._client.describe_topics(TopicCollection(sorted(names)), request_timeout=self._limit_s - 1)
+        self.settle(futures.values())
+        found: dict[str, TopicInfo] = {}
+        for name, future in futures.items():
+            try:
+                description = future.result()
+            except KafkaException as error:
+                if kafka_error(error).code() in NO_TOPIC:
+                    continue
+                raise self.failure(error, f"describe topic {name!r}") from error
+            found[name] = TopicInfo(
+                name=name,
+                topic_id=str(description.topic_id),
+                partitions=len(description.partitions),
+                replication_factor=min((len(part.replicas) for part in description.partitions), default=0),
+            )
+        return found
+
+    def topic_settings(self, names: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
+        """Effective settings by topic and name."""
+        if not names:
+            return {}
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(names)]
+        futures = self._client.describe_configs(resources, request_timeout=self._limit_s - 1)
+        found: dict[str, dict[str, TopicSetting]] = {}
+        for resource, future in futures.items():
+            entries = self.result(future, f"read the settings of topic {resource.name!r}", resource.name)
+            found[resource.name] = {
+                name: TopicSetting(
+                    name=name,
+                    value=entry.value,
+                    overridden=entry.source == _TOPIC_OVERRIDE,
+                    sensitive=bool(entry.is_sensitive),
+                    read_only=bool(entry.is_read_only),
+                )
+                for name, entry in entries.items()
+            }
+        return found
+
+    def log_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogOffsets]:
+        """The three ends of each partition's log; a leader that is being elected is waited for."""
+        starts = self._list_offsets(partitions, OffsetSpec.earliest(), IsolationLevel.READ_UNCOMMITTED)
+        stables = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
+        ends = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+        return {
+            part: LogOffsets(start=starts[part], stable=stables[part], end=max(ends[part], stables[part]))
+            for part in partitions
+        }
+
+    def _list_offsets(
+        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+    ) -> dict[TopicPartition, int]:
+        found: dict[TopicPartition, int] = {}
+        deadline = time.monotonic() + self._limit_s
+        while missing := [part for part in partitions if part not in found]:
+            futures = self._client.list_offsets(
+                {KafkaPartition(part.topic, part.partition): spec for part in missing},
+                isolation_level=isolation,
+                request_timeout=self._limit_s - 1,
+            )
+            self.settle(futures.values())
+            for key, future in futures.items():
+                part = TopicPartition(key.topic, key.partition)
+                try:
+                    found[part] = int(future.result().offset)
+                except KafkaException as error:
+                    self._check_absent(part.topic, error, deadline)
+        return found
+
+    def _check_absent(self, topic: str, error: KafkaException, deadline: float) -> None:
+        """Let a transient failure pass until the deadline; a topic that is gone is said at once."""
+        inner = kafka_error(error)
+        gone = inner.code() in NO_TOPIC and topic not in self.describe_topics([topic])
+        if gone:
+            raise TopicDeleted(alias=self.alias, topic=topic) from error
+        if time.monotonic() > deadline or not (is_away(inner) or inner.code() in NO_TOPIC):
+            raise self.failure(error, f"list offsets of {topic!r}", topic) from error
+        self._client.poll(0.05)
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Create topics, leave existing ones alone, and wait until all can be described."""
+        if not topics:
+            return
+        wanted = [
+            KafkaNewTopic(
+                topic.name,
+                num_partitions=topic.partitions,
+                replication_factor=-1 if topic.replication_factor is None else topic.replication_factor,
+                config=dict(topic.settings),
+            )
+            for topic in topics
+        ]
+        futures = self._client.create_topics(wanted, operation_timeout=self._limit_s, request_timeout=self._limit_s)
+        self.settle(futures.values())
+        for name, future in futures.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                if kafka_error(error).code() != kafka_error(error).TOPIC_ALREADY_EXISTS:
+                    raise self.failure(error, f"create topic {name!r}") from error
+        self._await_partitions({topic.name: topic.partitions for topic in topics})
+
+    def grow_topic(self, topic: str, partitions: int) -> None:
+        """Raise a topic's partition count and wait until it shows."""
+        futures = self._client.create_partitions(
+            [KafkaNewPartitions(topic, partitions)], operation_timeout=self._limit_s
+        )
+        self.result(futures[topic], f"grow topic {topic!r} to {partitions} partitions", topic)
+        self._await_partitions({topic: partitions})
+
+    def _await_partitions(self, wanted: Mapping[str, int]) -> None:
+        """Wait until every broker's metadata shows the topics and every partition has an offset to tell."""
+        deadline = time.monotonic() + self._limit_s
+        while True:
+            found = self.describe_topics(list(wanted))
+            missing = [name for name in wanted if name not in found]
+            if not missing:
+                parts = [TopicPartition(name, index) for name in wanted for index in range(found[name].partitions)]
+                self._list_offsets(parts, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+                return
+            if time.monotonic() > deadline:
+                raise self.watch.unreachable(self._limit_s)
+            self._client.poll(0.05)
+
+    def list_groups(self) -> list[str]:
+        """Names of all groups."""
+        found = self.result(self._client.list_consumer_groups(request_timeout=self._limit_s - 1), "list the groups")
+        return sorted(group.group_id for group in found.valid)
+
+    def group_topics(self, group: str) -> frozenset[str]:
+        """Topics on which a group has an offset."""
+        request = [ConsumerGroupTopicPartitions(group)]
+        futures = self._client.list_consumer_group_offsets(request, request_timeout=self._limit_s - 1)
+        answer = self.result(futures[group], f"read the offsets of group {group!r}")
+        return frozenset(part.topic for part in answer.topic_partitions if part.offset >= 0)
+
+    def lock_holder(self, group: str) -> str | None:
+        """Client id and host of the member that holds a partition of a lock group."""
+        futures = self._client.describe_consumer_groups([group], request_timeout=self._limit_s - 1)
+        description = self.result(futures[group], f"describe group {group!r}")
+        for member in description.members:
+            if member.assignment is not None and member.assignment.topic_partitions:
+                return f"{member.client_id} ({member.host.lstrip('/')})"
+        return None
+
+    def close(self) -> None:
+        """Serve what is left; the client goes with its last reference."""
+        self._client.poll(0)

@@ -1,0 +1,215 @@
+"""One partition's part of a copy: what of a batch of messages counts, where it stands, what became of it.
+
+The hot path touches no message in Python: one pass over the timestamps and one test send a run of messages either
+straight on or, near a bound, a cut, an end of partition or an odd timestamp, to the careful path.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from confluent_kafka import KafkaError, Message
+
+from airflow_provider_mm2.mirror.errors import (
+    ForeignWrites,
+    MirrorError,
+    RecordRefused,
+    TimestampZero,
+    TransactionFailed,
+)
+from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment
+
+
+class Run:
+    """Messages of one partition sent in one go: where their source offsets break, and their two deliveries."""
+
+    __slots__ = ("count", "error", "first", "last", "pieces")
+
+    def __init__(self, offsets: list[int]) -> None:
+        self.count = len(offsets)
+        self.pieces = contiguous(offsets)
+        self.first: int | None = None
+        self.last: int | None = None
+        self.error: KafkaError | None = None
+
+    def first_delivered(self, error: KafkaError | None, message: Message) -> None:
+        """Delivery callback of the first message."""
+        self.error = self.error or error
+        self.first = message.offset()
+        if self.count == 1:
+            self.last = self.first
+
+    def last_delivered(self, error: KafkaError | None, message: Message) -> None:
+        """Delivery callback of the last message."""
+        self.error = self.error or error
+        self.last = message.offset()
+
+
+def contiguous(offsets: list[int]) -> list[tuple[int, int]]:
+    """Rising offsets as (start, count) pieces without holes."""
+    if offsets[-1] - offsets[0] == len(offsets) - 1:
+        return [(offsets[0], len(offsets))]
+    pieces: list[tuple[int, int]] = []
+    start = before = offsets[0]
+    for offset in offsets[1:]:
+        if offset != before + 1:
+            pieces.append((start, before + 1 - start))
+            start = offset
+        before = offset
+    pieces.append((start, before + 1 - start))
+    return pieces
+
+
+class PartitionCopy:
+    """Where one partition stands. ``position`` is ours alone: the client's own runs ahead of what was handled."""
+
+    def __init__(self, range_: CopyRange, future_ms: int) -> None:
+        self.range = range_
+        self.position = range_.start
+        self.ended: RangeEnd | None = None
+        self.leader_epoch = range_.leader_epoch
+        self.largest = (range_.start, 0)
+        self._future_ms = future_ms
+        self._cut_ms = range_.cut_ms if range_.cut_ms is not None else future_ms + 1
+        self.begin_chunk()
+
+    def begin_chunk(self) -> None:
+        """Forget what the chunk before brought."""
+        self.runs: list[Run] = []
+        self.records = 0
+        self.bytes = 0
+        self.future: tuple[int, int] | None = None
+        self.future_records = 0
+
+    def is_plain(self, first: int, last: int, times: list[int]) -> bool:
+        """Whether a whole run may be sent on unseen: no error or EOF among it (their timestamp is -1), no odd
+        timestamp, nothing at or past the cut or the bound, nothing before the position."""
+        latest = max(times)
+        before_cut = latest < self._cut_ms and latest <= self._future_ms
+        return before_cut and min(times) > 0 and last < self.range.end and self.position <= first
+
+    def accept(self, messages: list[Message], times: list[int]) -> tuple[list[Message], list[int], KafkaError | None]:
+        """The careful path: the messages to send on with their timestamps, and an error that came among them.
+
+        After the partition has ended nothing moves its position, be it a record or a late EOF.
+        """
+        taken: list[Message] = []
+        stamps: list[int] = []
+        for message, stamp in zip(messages, times, strict=True):
+            if self.ended is not None:
+                break
+            error, offset = message.error(), message.offset() or 0
+            if error is not None:
+                if error.code() != KafkaError._PARTITION_EOF:
+                    return taken, stamps, error
+                self._reach(offset)
+            elif offset >= self.range.end:
+                self._reach(offset)
+            elif self._cuts(stamp):
+                self.position, self.ended = offset, RangeEnd.CUT
+            elif offset >= self.position:
+                self._check(offset, stamp)
+                taken.append(message)
+                stamps.append(stamp)
+                self.position = offset + 1
+        if self.position >= self.range.end and self.ended is None:
+            self._reach(self.position)
+        return taken, stamps, None
+
+    def _reach(self, offset: int) -> None:
+        """Everything visible below ``offset`` has been handled."""
+        self.position = max(self.position, min(offset, self.range.end))
+        if self.position >= self.range.end:
+            self.ended = RangeEnd.BOUND
+
+    def _cuts(self, stamp: int) -> bool:
+        at_or_past_cut = self.range.cut_ms is not None and stamp >= self.range.cut_ms
+        return at_or_past_cut and stamp <= self._future_ms
+
+    def _check(self, offset: int, stamp: int) -> None:
+        if stamp == 0:
+            source = self.range.source
+            raise TimestampZero(topic=source.topic, partition=source.partition, offset=offset)
+        if stamp > self._future_ms:
+            self.future = self.future or (offset, stamp)
+            self.future_records += 1
+
+    def sent(self, run: Run, next_offset: int, size: int, largest: tuple[int, int], leader_epoch: int | None) -> None:
+        """Note a run that was handed to the producer."""
+        self.runs.append(run)
+        self.records += run.count
+        self.bytes += size
+        self.position = max(self.position, next_offset)
+        if largest[1] > self.largest[1]:
+            self.largest = largest
+        if leader_epoch is not None and leader_epoch >= 0:
+            self.leader_epoch = leader_epoch
+        if self.position >= self.range.end and self.ended is None:
+            self.ended = RangeEnd.BOUND
+
+    def copied(self, transactional_id: str) -> CopiedRange:
+        """What the chunk brought, once all its deliveries are in.
+
+        :raises ForeignWrites: the target offsets of a run have a hole, so somebody else wrote in between.
+        :raises TransactionFailed: a delivery failed or its offset is not known.
+        """
+        return CopiedRange(
+            source=self.range.source,
+            next_offset=self.position,
+            segments=self._segments(transactional_id),
+            records=self.records,
+            bytes=self.bytes,
+            leader_epoch=self.leader_epoch,
+            ended=self.ended,
+            future=self.future,
+            future_records=self.future_records,
+        )
+
+    def _segments(self, transactional_id: str) -> tuple[Segment, ...]:
+        segments: list[Segment] = []
+        for run in self.runs:
+            target = self._target_start(run, transactional_id)
+            starts = accumulate((count for _, count in run.pieces), initial=target)
+            for (source_start, count), target_start in zip(run.pieces, starts, strict=False):
+                before = segments[-1] if segments else None
+                if before and before.source_end == source_start and before.target_end == target_start:
+                    segments[-1] = Segment(
+                        source_start=before.source_start,
+                        target_start=before.target_start,
+                        count=before.count + count,
+                    )
+                else:
+                    segments.append(Segment(source_start=source_start, target_start=target_start, count=count))
+        return tuple(segments)
+
+    def _target_start(self, run: Run, transactional_id: str) -> int:
+        if run.error is not None:
+            raise self.refused(run.error, transactional_id)
+        if run.first is None or run.last is None or min(run.first, run.last) < 0:
+            # librdkafka reports success without an offset where the broker had the batch already.
+            problem = f"a delivery to {self.range.target} came without an offset"
+            raise TransactionFailed(transactional_id=transactional_id, problem=problem)
+        span = run.last - run.first + 1
+        if span != run.count:
+            raise ForeignWrites(
+                target_topic=self.range.target.topic,
+                partition=self.range.target.partition,
+                records=span - run.count,
+                start=run.first,
+                end=run.last + 1,
+            )
+        return run.first
+
+    def refused(self, error: KafkaError, transactional_id: str) -> MirrorError:
+        """Our error for a delivery that the target refused."""
+        target = self.range.target
+        if error.code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
+            return RecordRefused(target_topic=str(target), problem=error.str())
+        problem = f"a delivery to {target} failed: {error.name()} ({error.str()})"
+        return TransactionFailed(transactional_id=transactional_id, problem=problem)
+
+
+def value_sizes(messages: list[Message]) -> list[int]:
+    """Bytes of each message's value."""
+    sizes: list[int] = list(map(len, messages))
+    return sizes

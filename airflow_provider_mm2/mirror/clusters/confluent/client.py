@@ -1,0 +1,161 @@
+"""The clusters of a flow on real Kafka. Clients are made on first use in this process, never before a fork."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from airflow_provider_mm2.mirror.clusters.config import Settings, producer_settings, resolve_settings
+from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
+from airflow_provider_mm2.mirror.clusters.confluent.copy import ConfluentCopier
+from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
+from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
+from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader
+from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import (
+    CopierSettings,
+    LogOffsets,
+    LogRecord,
+    NewTopic,
+    TopicInfo,
+    TopicPartition,
+    TopicSetting,
+)
+
+
+class ConfluentCluster:
+    """One cluster, read and (as a target) written."""
+
+    def __init__(self, *, alias: str, settings: Settings) -> None:
+        self.alias = alias
+        self.settings = settings
+        self.admin = Admin(alias=alias, settings=settings)
+        self._reader = RangeReader(alias=alias, settings=settings, watch=self.admin.watch)
+        self._progress: dict[str, ProgressClient] = {}
+
+    def cluster_id(self) -> str:
+        """See :class:`ClusterReader`."""
+        return self.admin.cluster_id()
+
+    def list_topics(self) -> Mapping[str, int]:
+        """See :class:`ClusterReader`."""
+        return self.admin.list_topics()
+
+    def describe_topics(self, names: Collection[str]) -> Mapping[str, TopicInfo]:
+        """See :class:`ClusterReader`."""
+        return self.admin.describe_topics(names)
+
+    def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
+        """See :class:`ClusterReader`."""
+        return self.admin.topic_settings(names)
+
+    def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
+        """See :class:`ClusterReader`."""
+        return self.admin.log_offsets(partitions) if partitions else {}
+
+    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
+        """See :class:`ClusterReader`."""
+        start = self.admin.log_offsets([partition])[partition].start
+        return [
+            LogRecord(offset=message.offset() or 0, key=_bytes(message.key()), value=_bytes(message.value()))
+            for message in self._reader.records(partition, start, None, tick)
+        ]
+
+    def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
+        """See :class:`ClusterReader`."""
+        for message in self._reader.records(partition, start, end, _no_tick):
+            return message.offset() or 0, message.timestamp()[1]
+        return None
+
+    def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
+        """See :class:`ClusterReader`."""
+        return sum(1 for _ in self._reader.records(partition, start, end, tick))
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """See :class:`TargetCluster`."""
+        self.admin.create_topics(topics)
+
+    def grow_topic(self, topic: str, partitions: int) -> None:
+        """See :class:`TargetCluster`."""
+        self.admin.grow_topic(topic, partitions)
+
+    def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
+        """See :class:`TargetCluster`."""
+        return self.progress(group).committed(partitions, tick)
+
+    def progress(self, group: str) -> ProgressClient:
+        """The client bound to a progress group, one a group."""
+        if group not in self._progress:
+            self._progress[group] = ProgressClient(
+                alias=self.alias, settings=self.settings, group=group, watch=self.admin.watch
+            )
+        return self._progress[group]
+
+    def list_groups(self) -> Sequence[str]:
+        """See :class:`TargetCluster`."""
+        return self.admin.list_groups()
+
+    def group_topics(self, group: str) -> frozenset[str]:
+        """See :class:`TargetCluster`."""
+        return self.admin.group_topics(group)
+
+    def membership(self, group: str, topic: str, owner: str, session_s: float) -> GroupMembership:
+        """See :class:`TargetCluster`."""
+        return GroupMembership(
+            admin=self.admin, settings=self.settings, group=group, topic=topic, owner=owner, session_s=session_s
+        )
+
+    def state_writer(self, transactional_id: str) -> ConfluentStateWriter:
+        """See :class:`TargetCluster`."""
+        settings = producer_settings(
+            self.settings, transactional_id=transactional_id, timeout_s=30, max_record_bytes=1_048_576
+        )
+        return ConfluentStateWriter(alias=self.alias, settings=settings, watch=self.admin.watch)
+
+    def close(self) -> None:
+        """See :class:`ClusterReader`."""
+        self._reader.close()
+        for client in self._progress.values():
+            client.close()
+        self._progress.clear()
+        self.admin.close()
+
+
+class ConfluentPair:
+    """Both clusters of a flow."""
+
+    def __init__(self, *, source: ConfluentCluster, target: ConfluentCluster) -> None:
+        self.source = source
+        self.target = target
+
+    def copier(self, settings: CopierSettings) -> ConfluentCopier:
+        """See :class:`ClusterPair`."""
+        return ConfluentCopier(source=self.source, target=self.target, settings=settings)
+
+    def close(self) -> None:
+        """See :class:`ClusterPair`."""
+        self.source.close()
+        self.target.close()
+
+
+def connect(flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | None = None) -> ConfluentPair:
+    """The two clusters of a flow; nothing is contacted yet.
+
+    :param settings: alias to librdkafka settings, from whoever resolved the connections; the flow's own otherwise.
+    :raises SettingsError: a variable is missing or a setting is refused.
+    """
+    given = settings or {}
+    source, target = (
+        ConfluentCluster(alias=cluster.alias, settings=resolve_settings(cluster, given.get(cluster.alias)))
+        for cluster in (flow.source, flow.target)
+    )
+    return ConfluentPair(source=source, target=target)
+
+
+def _bytes(value: object) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else None
+
+
+def _no_tick() -> None:
+    return None

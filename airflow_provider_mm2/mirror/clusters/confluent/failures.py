@@ -1,0 +1,165 @@
+"""What a Kafka error means: the one place where codes become retriable, abortable or final errors of ours.
+
+librdkafka tells of connection trouble by a callback and otherwise only times out, so every client gets a
+``FailureWatch`` that remembers it, and a logger that keeps a dead cluster from writing twenty lines a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from confluent_kafka import KafkaError, KafkaException
+
+from airflow_provider_mm2.mirror.errors import (
+    AuthenticationFailed,
+    ClusterUnreachable,
+    KafkaBusy,
+    KafkaFailure,
+    MirrorError,
+    NotAuthorized,
+    TopicDeleted,
+)
+
+log = logging.getLogger("airflow_provider_mm2.kafka")
+
+REFUSED = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
+UNAUTHORIZED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+NO_TOPIC = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_ID,
+    }
+)
+FENCES = frozenset(
+    {
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+    }
+)
+AWAY = frozenset(
+    {
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._RESOLVE,
+        KafkaError._WAIT_COORD,
+        KafkaError._NODE_UPDATE,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError.NOT_CONTROLLER,
+    }
+)
+
+
+def kafka_error(error: KafkaException | KafkaError) -> KafkaError:
+    """The ``KafkaError`` inside an exception of the client."""
+    if isinstance(error, KafkaError):
+        return error
+    inner = error.args[0] if error.args else None
+    return inner if isinstance(inner, KafkaError) else KafkaError(KafkaError._FAIL, str(error))
+
+
+def refusal(error: Exception) -> str:
+    """What a client says of settings that it does not take."""
+    return kafka_error(error).str() if isinstance(error, KafkaException) else str(error)
+
+
+def is_away(error: KafkaError) -> bool:
+    """Whether waiting and asking again is right."""
+    return error.code() in AWAY or error.retriable()
+
+
+def translate(
+    error: KafkaException | KafkaError, *, alias: str, operation: str, topic: str | None = None
+) -> MirrorError:
+    """Our error for a failure of one cluster."""
+    inner = kafka_error(error)
+    code, problem = inner.code(), inner.str()
+    if code in REFUSED:
+        return AuthenticationFailed(alias=alias, servers="see its settings", problem=problem)
+    if code in UNAUTHORIZED:
+        return NotAuthorized(alias=alias, operation=operation, problem=problem)
+    if code in NO_TOPIC and topic is not None:
+        return TopicDeleted(alias=alias, topic=topic)
+    if is_away(inner):
+        return KafkaBusy(alias=alias, operation=operation, code=inner.name(), problem=problem)
+    return KafkaFailure(alias=alias, operation=operation, code=inner.name(), problem=problem)
+
+
+class FailureWatch:
+    """Remembers what the library reports of one cluster's connections; given to clients as ``error_cb``."""
+
+    def __init__(self, *, alias: str, servers: str) -> None:
+        self.alias = alias
+        self.servers = servers
+        self.last: KafkaError | None = None
+        self.refused: KafkaError | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        """Take one report."""
+        if error.code() in REFUSED:
+            self.refused = error
+        elif error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
+            self.last = error
+
+    def raise_refused(self) -> None:
+        """Raise when the credentials were refused.
+
+        :raises AuthenticationFailed: a broker said so.
+        """
+        if self.refused is not None:
+            raise AuthenticationFailed(alias=self.alias, servers=self.servers, problem=self.refused.str())
+
+    def unreachable(self, seconds: float) -> ClusterUnreachable:
+        """The error for a cluster that did not answer."""
+        problem = "no connection was made" if self.last is None else self.last.str()
+        return ClusterUnreachable(alias=self.alias, servers=self.servers, seconds=seconds, problem=problem)
+
+
+class _Limited(logging.Filter):
+    """Lets each kind of line through once in ten seconds, and never a configuration warning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        text = record.getMessage()
+        kind = text.split(" ", 1)[0]
+        if kind == "CONFWARN":
+            return False
+        now = time.monotonic()
+        if now - self._seen.get(kind, -10.0) < 10:
+            return False
+        self._seen[kind] = now
+        return True
+
+
+client_log = logging.getLogger("airflow_provider_mm2.kafka.client")
+client_log.addFilter(_Limited())

@@ -1,0 +1,190 @@
+"""One transactional producer and where it stands: every change of state is checked, none is guessed.
+
+librdkafka's calls are made in slices of half a second, so that the caller's tick runs in between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from airflow_provider_mm2.mirror.clusters.config import Settings
+from airflow_provider_mm2.mirror.clusters.confluent.failures import (
+    FENCES,
+    FailureWatch,
+    client_log,
+    is_away,
+    kafka_error,
+    log,
+    refusal,
+    translate,
+)
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import (
+    CommitPending,
+    Fenced,
+    KafkaBusy,
+    MirrorError,
+    SettingRefused,
+    TransactionFailed,
+    TransactionsUnsupported,
+)
+
+SLICE_S = 0.5
+FENCE_LIMIT_S = 60.0
+COMMIT_LIMIT_S = 120.0
+ABORT_LIMIT_S = 3.0
+"""An ``on_kill`` has 5 seconds in all."""
+
+
+class State(Enum):
+    """Where a transactional producer stands."""
+
+    NEW = "new"
+    READY = "ready"
+    OPEN = "open"
+    COMMITTING = "committing"
+    ENDED = "ended"
+
+
+class Transactions:
+    """A producer with its transactional id."""
+
+    def __init__(self, *, alias: str, settings: Settings, watch: FailureWatch) -> None:
+        self.id = str(settings["transactional.id"])
+        self._alias = alias
+        self._watch = watch
+        self.state = State.NEW
+        self.failed_code: int | None = None
+        config: dict[str, Any] = {**settings, "error_cb": watch}
+        try:
+            self.producer = Producer(config, logger=client_log)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise SettingRefused(alias=alias, problem=refusal(error)) from error
+
+    def fence(self, tick: Tick) -> None:
+        """End every earlier producer of this id, with its open transaction.
+
+        :raises TransactionsUnsupported: the broker refuses, or has no transaction coordinator to give.
+        """
+        self._expect(State.NEW)
+        deadline = time.monotonic() + FENCE_LIMIT_S
+        while True:
+            tick()
+            try:
+                self.producer.init_transactions(SLICE_S)
+            except KafkaException as error:
+                self._watch.raise_refused()
+                inner = kafka_error(error)
+                if not is_away(inner) or time.monotonic() > deadline:
+                    raise self._no_transactions(inner) from error
+            else:
+                self.state = State.READY
+                return
+
+    def _no_transactions(self, error: KafkaError) -> MirrorError:
+        known = translate(error, alias=self._alias, operation=f"begin as {self.id!r}")
+        if isinstance(known, KafkaBusy) and self.coordinator_exists():
+            return known
+        if isinstance(known, KafkaBusy) or error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+            return TransactionsUnsupported(alias=self._alias, transactional_id=self.id, problem=error.str())
+        return known
+
+    def coordinator_exists(self) -> bool:
+        """Whether the cluster has a transaction state topic at all."""
+        try:
+            return "__transaction_state" in self.producer.list_topics(timeout=5).topics
+        except KafkaException:
+            return True
+
+    def begin(self) -> None:
+        """Open a transaction."""
+        self._expect(State.READY)
+        self._call("begin", self.producer.begin_transaction)
+        self.state = State.OPEN
+
+    def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:
+        """Add a group's offsets to the open transaction."""
+        self._expect(State.OPEN)
+        self._sliced(
+            "add the progress",
+            lambda: self.producer.send_offsets_to_transaction(offsets, group_metadata, SLICE_S),
+            tick,
+        )
+
+    def commit(self, tick: Tick) -> None:
+        """Commit, again and again while the answer is out.
+
+        :raises CommitPending: no answer within the limit; it may have happened.
+        """
+        self._expect(State.OPEN)
+        self.state = State.COMMITTING
+        self._sliced("commit", lambda: self.producer.commit_transaction(SLICE_S), tick)
+        self.state = State.READY
+
+    def abort(self) -> None:
+        """Abort the open transaction; leave one alone whose commit is out. No transaction follows in this process."""
+        was_open, self.state = self.state is State.OPEN, State.ENDED
+        if was_open:
+            try:
+                self.producer.abort_transaction(ABORT_LIMIT_S)
+            except KafkaException as error:
+                log.warning(
+                    "%s: the abort was not confirmed (%s); the next attempt ends it", self.id, kafka_error(error).str()
+                )
+
+    def failure(self, error: KafkaException | KafkaError, operation: str) -> MirrorError:
+        """Our error for a failed call; ``_FATAL`` hides the true code, which one more call tells."""
+        inner = kafka_error(error)
+        if inner.code() in (KafkaError._FATAL, KafkaError._STATE):
+            inner = self._true_code(inner)
+        self.failed_code = inner.code()
+        if inner.code() in FENCES:
+            return Fenced(transactional_id=self.id, why=inner.str())
+        known = translate(inner, alias=self._alias, operation=operation)
+        if isinstance(known, KafkaBusy) or inner.txn_requires_abort():
+            return TransactionFailed(transactional_id=self.id, problem=f"{operation}: {inner.name()} ({inner.str()})")
+        return known
+
+    def _true_code(self, error: KafkaError) -> KafkaError:
+        try:
+            self.producer.abort_transaction(SLICE_S)
+        except KafkaException as true:
+            return kafka_error(true)
+        return error
+
+    def _sliced(self, operation: str, call: Callable[[], None], tick: Tick) -> None:
+        deadline = time.monotonic() + COMMIT_LIMIT_S
+        while True:
+            tick()
+            try:
+                call()
+            except KafkaException as error:
+                inner = kafka_error(error)
+                if inner.txn_requires_abort() or inner.fatal() or not is_away(inner):
+                    raise self._ended(error, operation) from error
+                if time.monotonic() > deadline:
+                    raise CommitPending(transactional_id=self.id, seconds=COMMIT_LIMIT_S) from error
+            else:
+                return
+
+    def _ended(self, error: KafkaException, operation: str) -> MirrorError:
+        """A commit that was refused is not pending any more: what is left of it is aborted."""
+        inner = kafka_error(error)
+        if self.state is State.COMMITTING and inner.txn_requires_abort():
+            self.state = State.OPEN
+        return self.failure(error, operation)
+
+    def _call(self, operation: str, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except KafkaException as error:
+            raise self.failure(error, operation) from error
+
+    def _expect(self, state: State) -> None:
+        if self.state is not state:
+            raise RuntimeError(f"{self.id}: {self.state.value} where {state.value} is needed")
