@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, time, timezone
 from enum import Enum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 TOPIC_NAME_LIMIT = 249
 """Longest topic name a broker takes. Source: Kafka, ``Topic.MAX_NAME_LENGTH``."""
@@ -43,6 +53,7 @@ def _compiles(pattern: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_compiles)]
+Setting = str | int | float | bool
 
 
 class Cut(str, Enum):
@@ -61,9 +72,18 @@ class _Settings(BaseModel):
 class ClusterSettings(_Settings):
     """One cluster: an ``alias`` and either librdkafka ``settings`` or the id of an Airflow ``connection``."""
 
-    alias: str = Field(pattern=rf"^{NAME_PATTERN}\Z", max_length=100)
-    settings: dict[str, str | int | float | bool] | None = Field(default=None, repr=False)
+    alias: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
+    settings: dict[str, Setting] | None = Field(default=None, repr=False)
     connection: str | None = None
+
+    @field_validator("settings")
+    @classmethod
+    def _are_names(cls, value: dict[str, Setting] | None) -> dict[str, Setting] | None:
+        """Refuse keys that are no names; they are not shown, since a value may have run into them."""
+        odd = sum(1 for key in value or {} if re.fullmatch(r"[A-Za-z0-9._\-]+", key) is None)
+        if odd:
+            raise ValueError(f"{odd} of the keys is not the name of a setting; is a space missing behind a ':'?")
+        return value
 
     @model_validator(mode="after")
     def _one_way_to_connect(self) -> ClusterSettings:
@@ -90,19 +110,62 @@ class TopicSync(_Settings):
     config_exclude: tuple[Pattern, ...] = DEFAULT_CONFIG_EXCLUDE
 
 
+CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
+UNTIMED = (None, "@once", "@continuous")
+"""Schedules without a cron expression; only the trigger timetable knows what to do with them."""
+
+
+def _start_of(value: object) -> object:
+    """A date as its midnight in UTC; a time must say its zone."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+        except ValueError:
+            raise ValueError("give a date or a time with a zone, such as 2024-01-01 or 2024-01-01T00:00:00Z") from None
+    if isinstance(value, datetime) and value.tzinfo is None:
+        if value.time() != time():
+            raise ValueError("a time without a zone; write 2024-01-01T06:00:00Z")
+        return value.replace(tzinfo=timezone.utc)
+    return value
+
+
 class DagSettings(_Settings):
-    """The DAG made from the flow's file. ``schedule`` is a cron expression or a preset such as ``@hourly``."""
+    """The DAG made from the flow's file.
+
+    :param schedule: a cron expression (in UTC), a preset such as ``@hourly``, ``@once``, ``@continuous``, or None.
+    :param timetable: ``trigger`` runs at each time and mirrors up to it, ``data_interval`` runs when an interval is
+        over and mirrors up to its end.
+    :param paused: whether a new DAG begins paused; None leaves it to Airflow's configuration.
+    """
 
     schedule: str | None = "@hourly"
     timetable: Literal["trigger", "data_interval"] = "trigger"
-    start_date: str = "2024-01-01T00:00:00Z"
+    start_date: Annotated[AwareDatetime, BeforeValidator(_start_of)] = datetime(2024, 1, 1, tzinfo=timezone.utc)
     catchup: bool = False
-    tags: tuple[str, ...] = ("mm2",)
+    tags: tuple[Annotated[str, Field(max_length=100)], ...] = ("mm2",)
     owner: str = "airflow"
     pool: str | None = None
     retries: int = Field(default=2, ge=0)
     retry_delay_s: int = Field(default=60, ge=0)
     paused: bool | None = None
+
+    @field_validator("schedule")
+    @classmethod
+    def _is_a_schedule(cls, value: str | None) -> str | None:
+        if value in UNTIMED or value in CRON_PRESETS:
+            return value
+        if value.startswith("@"):
+            known = [schedule for schedule in (*CRON_PRESETS, *UNTIMED) if schedule]
+            raise ValueError(f"{value!r} is none of {', '.join(known)}")
+        if len(value.split()) != 5:
+            raise ValueError(f"{value!r} is not a cron expression of five fields")
+        return value
+
+    @model_validator(mode="after")
+    def _has_intervals(self) -> DagSettings:
+        if self.timetable == "data_interval" and self.schedule in UNTIMED:
+            raise ValueError(f"timetable 'data_interval' needs a cron schedule, not {self.schedule!r}")
+        return self
 
 
 class MirrorFlow(_Settings):
@@ -117,7 +180,7 @@ class MirrorFlow(_Settings):
     :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
     """
 
-    name: str = Field(pattern=rf"^{NAME_PATTERN}\Z", max_length=100)
+    name: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
     source: ClusterSettings
     target: ClusterSettings
     topics: tuple[Pattern, ...] = Field(min_length=1)
@@ -125,7 +188,7 @@ class MirrorFlow(_Settings):
     groups: tuple[Pattern, ...] = (".*",)
     groups_exclude: tuple[Pattern, ...] = DEFAULT_GROUPS_EXCLUDE
     replication_policy: str = "default"
-    separator: str = Field(default=".", pattern=r"^[a-zA-Z0-9._\-]{1,10}\Z")
+    separator: str = Field(default=".", pattern=r"^[a-zA-Z0-9._\-]{1,10}\z")
     shards: int = Field(default=1, ge=1, le=64)
     cut: Cut = Cut.INTERVAL
     strict: bool = False
