@@ -71,8 +71,8 @@ class Broker:
         return self.folder / "server.properties"
 
     def running(self) -> list[psutil.Process]:
-        """List its living processes: none or one."""
-        return processes.find(self.folder)
+        """List its living broker processes: none or one."""
+        return processes.find_exactly(self.folder)
 
     def write_files(self) -> None:
         """Write what the process reads at its start."""
@@ -84,7 +84,9 @@ class Broker:
         shutil.rmtree(self.folder / "data", ignore_errors=True)
         self.format_log_file.unlink(missing_ok=True)
         arguments = ["format", "-t", self.cluster_id, "-c", str(self._properties_file)]
-        return self._java("kafka.tools.StorageTool", arguments, self.format_log_file, _SHORT_LIVED)
+        # Marked apart, or an orphan of a killed start would pass for the broker.
+        own = self.folder / "format"
+        return self._java("kafka.tools.StorageTool", arguments, own, self.format_log_file, _SHORT_LIVED)
 
     def format_done(self) -> None:
         """Note that the storage is complete."""
@@ -92,20 +94,25 @@ class Broker:
 
     def launch(self) -> subprocess.Popen[bytes]:
         """Start the broker process; it is not ready yet."""
-        return self._java("kafka.Kafka", [str(self._properties_file)], self.log_file, self.jvm_options)
+        return self._java("kafka.Kafka", [str(self._properties_file)], self.folder, self.log_file, self.jvm_options)
 
     def end(self, *, grace_s: float) -> None:
-        """End its process: SIGTERM first, SIGKILL after ``grace_s`` seconds, at once for 0."""
+        """End its processes: SIGTERM first, SIGKILL after ``grace_s`` seconds, at once for 0."""
         processes.end(self.folder, grace_s=grace_s)
 
     def _java(
-        self, main_class: str, arguments: Sequence[str], log_file: Path, options: Sequence[str]
+        self,
+        main_class: str,
+        arguments: Sequence[str],
+        folder: Path,
+        log_file: Path,
+        options: Sequence[str],
     ) -> subprocess.Popen[bytes]:
         log4j = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
         return run_java(
             main_class,
             arguments,
-            folder=self.folder,
+            folder=folder,
             log_file=log_file,
             classpath=self.classpath,
             jvm_options=[*options, log4j],

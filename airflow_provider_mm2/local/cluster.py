@@ -13,6 +13,7 @@ from types import TracebackType
 from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.broker import Broker
 from airflow_provider_mm2.local.certificates import make_certificates
+from airflow_provider_mm2.local.errors import NotStarted
 from airflow_provider_mm2.local.jars import Report, kafka_classpath, silent
 from airflow_provider_mm2.local.java import DEFAULT_JVM_OPTIONS
 from airflow_provider_mm2.local.ports import is_free, pick_ports
@@ -65,9 +66,20 @@ class LocalCluster:
         self._jvm_options = tuple(jvm_options)
 
     @property
+    def has_addresses(self) -> bool:
+        """Whether the cluster was started once, so that its addresses are known."""
+        return self._layout() is not None
+
+    @property
     def bootstrap(self) -> str:
-        """Comma-separated addresses of all brokers; known once the cluster was started."""
-        return ",".join(f"{HOST}:{ports.client}" for ports in self._layout()[1])
+        """Comma-separated addresses of all brokers.
+
+        :raises NotStarted: the cluster was never started.
+        """
+        layout = self._layout()
+        if layout is None:
+            raise NotStarted(cluster=self.spec.name, directory=self.folder)
+        return ",".join(f"{HOST}:{ports.client}" for ports in layout[1])
 
     @property
     def client_settings(self) -> dict[str, str]:
@@ -86,7 +98,7 @@ class LocalCluster:
         :param report: told what is going on.
         :raises MirrorError: see ``start_brokers`` and ``resolve_jars``; what this call started has been ended.
         """
-        start_brokers(self.missing(report=report), timeout_s=timeout_s, report=report)
+        start_brokers(self.prepare(report=report), timeout_s=timeout_s, report=report)
         return self
 
     def stop(self, *, grace_s: float = 20.0) -> None:
@@ -102,28 +114,27 @@ class LocalCluster:
         processes.end(self.broker_folder(broker), grace_s=grace_s)
 
     def start_broker(self, broker: int = 0, *, timeout_s: float = 90.0) -> None:
-        """Start one broker again on the same ports and data; does nothing when it runs.
+        """Start one broker again on the same ports and data, unless it runs.
 
         :raises PortTaken: another process took its port.
         """
-        start_brokers([each for each in self.missing() if each.node == broker], timeout_s=timeout_s)
+        start_brokers([self.prepare()[broker]], timeout_s=timeout_s)
 
     def is_running(self, broker: int = 0) -> bool:
         """Tell whether a broker's process is there."""
-        return bool(processes.find(self.broker_folder(broker)))
+        return bool(processes.find_exactly(self.broker_folder(broker)))
 
     def broker_folder(self, broker: int = 0) -> Path:
         """Give the folder of one broker: ``broker.log``, ``server.properties``, ``data``."""
         return self.folder / f"broker-{broker}"
 
-    def missing(self, *, report: Report = silent) -> list[Broker]:
-        """Prepare the brokers that do not run, choosing ports when none runs and a port is taken."""
+    def prepare(self, *, report: Report = silent) -> list[Broker]:
+        """Give all brokers, ready to be started; chooses ports when none runs and a port is taken."""
         classpath = kafka_classpath(report)
         cluster_id, ports = self._usable_layout()
         if self.spec.security is Security.SASL_SSL:
             make_certificates(self._tls_folder)
-        down = [node for node in range(self.spec.brokers) if not self.is_running(node)]
-        return [self._broker(node, cluster_id, ports, classpath) for node in down]
+        return [self._broker(node, cluster_id, ports, classpath) for node in range(self.spec.brokers)]
 
     def _broker(self, node: int, cluster_id: str, ports: Sequence[Ports], classpath: str) -> Broker:
         folder = self.broker_folder(node)
@@ -147,19 +158,21 @@ class LocalCluster:
     def _layout_file(self) -> Path:
         return self.folder / "cluster.json"
 
-    def _layout(self) -> tuple[str, list[Ports]]:
-        """Read the cluster's id and ports."""
-        read = json.loads(self._layout_file.read_text(encoding="utf-8"))
-        return str(read["cluster_id"]), [Ports(**each) for each in read["ports"]]
+    def _layout(self) -> tuple[str, list[Ports]] | None:
+        """Read the cluster's id and ports; ``None`` when it was never started or the file is cut."""
+        try:
+            read = json.loads(self._layout_file.read_text(encoding="utf-8"))
+            return str(read["cluster_id"]), [Ports(**each) for each in read["ports"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def _usable_layout(self) -> tuple[str, list[Ports]]:
         """Give id and ports to start with: those of the last time as far as they can be used."""
-        try:
-            cluster_id, ports = self._layout()
-        except (OSError, ValueError, KeyError, TypeError):
-            # Never started, or a file somebody cut: nobody can know the addresses of what may still run.
-            processes.end(self.folder)
-            cluster_id, ports = self._known_id() or new_cluster_id(), []
+        layout = self._layout()
+        if layout is None:
+            processes.end(self.folder)  # whatever may still run, nobody can know its address
+            layout = self._known_id() or new_cluster_id(), []
+        cluster_id, ports = layout
         anyone_runs = bool(processes.find(self.folder))
         all_free = all(is_free(port) for each in ports for port in asdict(each).values())
         if len(ports) != self.spec.brokers or not (anyone_runs or all_free):

@@ -54,11 +54,11 @@ class BrokerRefused(MirrorError):
     cluster: str
     broker: int
     step: str
-    exit_code_seen: int | None
+    status: int
     reason: str
     log_file: Path
 
-    found: ClassVar[str] = "broker {broker} of cluster {cluster} ended with exit code {exit_code_seen} during {step}"
+    found: ClassVar[str] = "broker {broker} of the {cluster} cluster ended with exit code {status} during {step}"
     likely_cause: ClassVar[str] = "{reason}"
     next_move: ClassVar[str] = "read {log_file}, correct the broker properties and start it again"
 
@@ -72,7 +72,7 @@ class PortTaken(RetriableError):
     port: int
     log_file: Path
 
-    found: ClassVar[str] = "port {port} of broker {broker} of cluster {cluster} is in use"
+    found: ClassVar[str] = "port {port} of broker {broker} of the {cluster} cluster is in use"
     likely_cause: ClassVar[str] = "another process took the port while the broker was down"
     next_move: ClassVar[str] = (
         "stop the whole cluster and start it again to get new ports, or end the other process; "
@@ -92,10 +92,34 @@ class BrokerNotReady(RetriableError):
     log_file: Path
 
     found: ClassVar[str] = (
-        "broker {broker} of cluster {cluster} did not answer at {address} within {timeout_s:.0f} s ({reason})"
+        "broker {broker} of the {cluster} cluster did not answer at {address} within {timeout_s:.0f} s ({reason})"
     )
     likely_cause: ClassVar[str] = "the machine is busy or short of memory, or too few brokers run for a quorum"
     next_move: ClassVar[str] = "read {log_file}, then run it again with a longer timeout"
+
+
+@dataclass(kw_only=True, eq=False)
+class NotStarted(SettingsError):
+    """The addresses of a cluster were asked for before it had any."""
+
+    cluster: str
+    directory: Path
+
+    found: ClassVar[str] = "the {cluster} cluster in {directory} has no addresses"
+    likely_cause: ClassVar[str] = "it was never started, or its file cluster.json was deleted"
+    next_move: ClassVar[str] = "start it first"
+
+
+@dataclass(kw_only=True, eq=False)
+class FolderNotOurs(SettingsError):
+    """The folder holds files that no local pair made."""
+
+    directory: Path
+    example: str
+
+    found: ClassVar[str] = "{directory} holds other files, {example} for one"
+    likely_cause: ClassVar[str] = "the folder belongs to something else"
+    next_move: ClassVar[str] = "choose an empty or a new folder with --dir"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_mm2.local.errors import DownloadFailed, LocalExtraMissing
+from airflow_provider_mm2.local.folders import cache_folder
 from airflow_provider_mm2.local.lock import locked
 
 if TYPE_CHECKING:
@@ -34,15 +35,6 @@ Report = Callable[[str], None]
 
 def silent(_line: str) -> None:
     """Report nothing."""
-
-
-def cache_folder() -> Path:
-    """Give the folder downloads are kept in: MM2_CACHE, else the user's cache folder."""
-    chosen = os.environ.get("MM2_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "airflow-provider-mm2"
 
 
 def kafka_classpath(report: Report = silent) -> str:

@@ -63,15 +63,24 @@ def find(folder: Path) -> list[psutil.Process]:
     """List the living processes that carry the mark of ``folder`` or of a folder inside it."""
     own = mark(folder)
     inside = own.rstrip(os.sep) + os.sep
-    return [process for process in psutil.process_iter() if _has_mark(process, own, inside)]
+    return [
+        process
+        for process in psutil.process_iter()
+        if any(argument == own or argument.startswith(inside) for argument in _command(process))
+    ]
 
 
-def _has_mark(process: psutil.Process, own: str, inside: str) -> bool:
+def find_exactly(folder: Path) -> list[psutil.Process]:
+    """List the living processes that carry the mark of ``folder`` itself."""
+    own = mark(folder)
+    return [process for process in psutil.process_iter() if own in _command(process)]
+
+
+def _command(process: psutil.Process) -> list[str]:
     try:
-        command = process.cmdline()
+        return process.cmdline()
     except psutil.Error:  # gone, a zombie, or of a user whose processes we may not read: none of ours
-        return False
-    return any(argument == own or argument.startswith(inside) for argument in command)
+        return []
 
 
 def end(folder: Path, *, grace_s: float = 20.0) -> list[int]:

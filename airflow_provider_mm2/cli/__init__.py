@@ -1,0 +1,1 @@
+"""The command line: `mm2`, the same flow as the operators, without Airflow."""
