@@ -432,6 +432,16 @@ class FlowChanged(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class FlowNotPrepared(MirrorError):
+    """A shard was started for a flow that has no record on the target."""
+
+    flow: str
+    found: ClassVar[str] = "flow {flow!r} has no record on the target, so no shard of it can run"
+    likely_cause: ClassVar[str] = "the plan task was skipped, or the target's state topics were deleted"
+    next_move: ClassVar[str] = "run the plan task (or 'mm2 run', which begins with it)"
+
+
+@dataclass(kw_only=True, eq=False)
 class FlowFrozen(MirrorError):
     """The gate forbids mirror runs."""
 

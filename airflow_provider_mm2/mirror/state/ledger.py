@@ -10,16 +10,19 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
     LedgerEntry,
     LogRecord,
     PartitionLedger,
     Segment,
+    StateRecord,
     TopicPartition,
 )
 
@@ -86,12 +89,29 @@ def decode_entry(key: bytes, value: bytes) -> LedgerEntry:
 
 def encode_segments(segments: Sequence[Segment], first: int) -> bytes:
     """Delta-encode segments that begin at or after source offset ``first``."""
-    numbers: list[int] = []
+    return b"".join(_encoded(segments, first))
+
+
+def split_segments(segments: Sequence[Segment], first: int) -> list[tuple[Segment, ...]]:
+    """Segments in groups of at most ``ENTRY_LIMIT_BYTES`` encoded bytes each; at least one group, the last may grow.
+
+    A topic that was compacted can have a segment for nearly every record, and a broker takes no record of a megabyte.
+    """
+    groups: list[tuple[Segment, ...]] = []
+    size = begun = 0
+    for index, encoded in enumerate(_encoded(segments, first)):
+        size += len(encoded)
+        if size > ENTRY_LIMIT_BYTES and index > begun:
+            groups.append(tuple(segments[begun:index]))
+            begun, size = index, len(encoded)
+    return [*groups, tuple(segments[begun:])]
+
+
+def _encoded(segments: Sequence[Segment], first: int) -> Iterator[bytes]:
     source, target = first, 0
     for segment in segments:
-        numbers += (segment.source_start - source, segment.target_start - target, segment.count)
+        yield (_varint(segment.source_start - source) + _varint(segment.target_start - target) + _varint(segment.count))
         source, target = segment.source_end, segment.target_end
-    return b"".join(map(_varint, numbers))
 
 
 def decode_segments(data: bytes, first: int) -> tuple[Segment, ...]:
@@ -196,3 +216,19 @@ def _numbers(data: bytes) -> list[int]:
     if shift:
         raise ValueError("the segments end inside a number")
     return numbers
+
+
+def read_ledger(target: TargetCluster, flow: str, shard: int, tick: Tick) -> Mapping[TopicPartition, PartitionLedger]:
+    """A shard's part of the ledger as it stands.
+
+    :raises StateDamaged: a record cannot be believed.
+    """
+    topic = naming.ledger_topic(flow)
+    return decode_ledger(topic, shard, target.read_state(TopicPartition(topic, shard), tick))
+
+
+def to_record(flow: str, shard: int, entry: LedgerEntry) -> StateRecord:
+    """The record that writes an entry."""
+    return StateRecord(
+        topic=naming.ledger_topic(flow), partition=shard, key=encode_key(entry), value=encode_value(entry)
+    )

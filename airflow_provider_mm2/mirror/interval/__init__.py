@@ -1,0 +1,1 @@
+"""One interval: what a run covers, the topics it needs, and the transactional copy."""

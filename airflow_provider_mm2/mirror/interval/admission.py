@@ -1,0 +1,218 @@
+"""Steps 3 and 4: read gate, ledger and progress, take the bounds, and decide from which offset to which.
+
+Every fact read here looks wrong to an attempt that slept while a successor went on. So a verdict is believed only
+when the lease is still ours and everything, read again two seconds later, says the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import Fenced, FlowChanged, MirrorError, TargetTopicGone
+from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.survey import check_open
+from airflow_provider_mm2.mirror.interval.topics import Prepared
+from airflow_provider_mm2.mirror.model import (
+    CopyRange,
+    FlowRecord,
+    LogOffsets,
+    PartitionLedger,
+    TopicInfo,
+    TopicPartition,
+)
+from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.ledger import read_ledger
+
+SECOND_LOOK_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What a shard may copy. ``ranges`` has every partition of the shard, also those with nothing to copy.
+
+    ``stable_taken_ms``: when the bounds were taken. ``restored``: partitions whose progress group offset was missing
+    and is written again from the ledger. ``late``: topics or partitions that are not ready on the target yet.
+    """
+
+    record: FlowRecord
+    facts: Mapping[TopicPartition, PartitionFacts]
+    ranges: tuple[CopyRange, ...]
+    stable_taken_ms: int
+    restored: tuple[TopicPartition, ...]
+    late: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One shard of a prepared flow and what is needed to look at it."""
+
+    flow: MirrorFlow
+    pair: ClusterPair
+    prepared: Prepared
+    number: int
+    bounds: RunBounds
+
+
+def admit(shard: Shard, lease: Lease, tick: Tick) -> Admission:
+    """Steps 3 and 4 for one shard, after the fence.
+
+    :raises MirrorError: the verdict, the same twice while the lease was ours.
+    :raises Fenced: what was read moved, so another attempt is at work.
+    """
+    try:
+        return _look(shard, tick)
+    except MirrorError as verdict:
+        if verdict.retriable:
+            raise
+        first = verdict
+    lease.confirm()
+    _wait(SECOND_LOOK_S, tick)
+    try:
+        _look(shard, tick)
+    except MirrorError as second:
+        lease.confirm()
+        if type(second) is type(first) and second.facts == first.facts:
+            raise second from first
+    why = f"what it read changed while it looked (first: {type(first).__name__})"
+    raise Fenced(transactional_id=naming.transactional_id(shard.flow.name, shard.number), why=why) from first
+
+
+def _wait(seconds: float, tick: Tick) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        tick()
+        time.sleep(0.1)
+
+
+def _look(shard: Shard, tick: Tick) -> Admission:
+    flow, pair = shard.flow, shard.pair
+    record = read_gate(pair.target, flow.name, tick)
+    _check_gate(record, shard.prepared.record)
+    ledger = read_ledger(pair.target, flow.name, shard.number, tick)
+    source_topics = pair.source.describe_topics(list(shard.prepared.topics))
+    target_topics = pair.target.describe_topics(list(shard.prepared.topics.values()))
+    wanted = _partitions(shard, source_topics)
+    ready, late = _split_late(shard, wanted, target_topics, ledger)
+    targets = [TopicPartition(shard.prepared.topics[part.topic], part.partition) for part in ready]
+    group = pair.target.committed(naming.progress_group(flow.name), targets, tick)
+    stable_taken_ms = int(time.time() * 1000)
+    source_logs, target_logs = pair.source.log_offsets(ready), pair.target.log_offsets(targets)
+    facts: dict[TopicPartition, PartitionFacts] = {}
+    for part, target in zip(ready, targets, strict=True):
+        known = _current(ledger.get(part), shard.prepared.record)
+        facts[part] = PartitionFacts(
+            source=part,
+            target=target,
+            source_topic=source_topics[part.topic],
+            target_topic=target_topics[target.topic],
+            ledger=known,
+            group_offset=group.get(target),
+            source_log=source_logs[part],
+            target_log=target_logs[target],
+            visible=_visible(pair, target, target_logs[target], known, tick),
+        )
+    for fact in facts.values():
+        problem = judge(fact)
+        if problem is not None:
+            raise problem
+    _check_strict(shard, facts.values())
+    return Admission(
+        record=shard.prepared.record,
+        facts=facts,
+        ranges=tuple(_range(shard, fact) for fact in facts.values()),
+        stable_taken_ms=stable_taken_ms,
+        restored=tuple(part for part, fact in facts.items() if fact.ledger and fact.group_offset is None),
+        late=late,
+    )
+
+
+def _check_gate(record: FlowRecord | None, prepared: FlowRecord) -> None:
+    if record is None:
+        raise FlowChanged(flow=prepared.flow, setting="flow record", recorded="nothing", given="a prepared flow")
+    check_open(record)
+    if record.shards != prepared.shards:
+        raise FlowChanged(flow=record.flow, setting="shards", recorded=str(record.shards), given=str(prepared.shards))
+    for name in ("source_cluster_id", "target_cluster_id"):
+        if getattr(record, name) != getattr(prepared, name):
+            raise FlowChanged(
+                flow=record.flow, setting=name, recorded=getattr(record, name), given=getattr(prepared, name)
+            )
+
+
+def _partitions(shard: Shard, topics: Mapping[str, TopicInfo]) -> list[TopicPartition]:
+    """The source partitions that hash onto the shard."""
+    every = (TopicPartition(name, index) for name in sorted(topics) for index in range(topics[name].partitions))
+    return [part for part in every if naming.shard_of(part, shard.prepared.shards) == shard.number]
+
+
+def _split_late(
+    shard: Shard,
+    wanted: Sequence[TopicPartition],
+    target_topics: Mapping[str, TopicInfo],
+    ledger: Mapping[TopicPartition, PartitionLedger],
+) -> tuple[list[TopicPartition], tuple[str, ...]]:
+    """Partitions that have a place on the target, and those that came up after step 0 and wait for the next run.
+
+    :raises TargetTopicGone: a partition that was mirrored has no place any more.
+    """
+    ready: list[TopicPartition] = []
+    late: list[str] = []
+    for part in wanted:
+        target = target_topics.get(shard.prepared.topics[part.topic])
+        if target is not None and part.partition < target.partitions:
+            ready.append(part)
+        elif part in ledger:
+            latest = ledger[part].latest
+            raise TargetTopicGone(
+                target_topic=latest.target_topic,
+                recorded_id=latest.target_topic_id,
+                records=ledger[part].records,
+            )
+        else:
+            late.append(str(part))
+    return ready, tuple(late)
+
+
+def _current(ledger: PartitionLedger | None, record: FlowRecord) -> PartitionLedger | None:
+    """A partition's ledger, if it is of the topic's current generation."""
+    if ledger is None or ledger.latest.generation != record.generation(ledger.latest.topic):
+        return None
+    return ledger
+
+
+def _visible(
+    pair: ClusterPair, target: TopicPartition, log: LogOffsets, ledger: PartitionLedger | None, tick: Tick
+) -> int:
+    """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen."""
+    start = log.start if ledger is None else max(log.start, ledger.latest.target_end)
+    return pair.target.count_visible(target, start, log.stable, tick) if log.stable > start else 0
+
+
+def _range(shard: Shard, fact: PartitionFacts) -> CopyRange:
+    cuts = shard.flow.cut is Cut.INTERVAL
+    return CopyRange(
+        source=fact.source,
+        target=fact.target,
+        start=fact.progress,
+        end=fact.source_log.stable,
+        cut_ms=shard.bounds.until_ms if cuts else None,
+        leader_epoch=None if fact.ledger is None else fact.ledger.latest.leader_epoch,
+    )
+
+
+def _check_strict(shard: Shard, facts: Iterable[PartitionFacts]) -> None:
+    if not shard.flow.strict:
+        return
+    for fact in facts:
+        through = None if fact.ledger is None else fact.ledger.latest.through_ms
+        first = None
+        if through is None and fact.source_log.stable > fact.progress:
+            first = shard.pair.source.first_visible(fact.source, fact.progress, fact.source_log.stable)
+        shard.bounds.check_strict(fact.source, through, None if first is None else first[1])

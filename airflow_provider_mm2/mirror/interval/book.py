@@ -1,0 +1,130 @@
+"""The ledger as one run keeps it in memory: what each chunk adds, and the records that say so. Pure.
+
+``target_end`` is foretold: after the last record comes our own commit marker. A partition that a transaction did not
+write gets no marker and keeps its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.model import (
+    CopiedRange,
+    FlowRecord,
+    LedgerEntry,
+    Segment,
+    TopicPartition,
+)
+from airflow_provider_mm2.mirror.state.ledger import split_segments
+
+MARKER = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """Offsets on the target between two of our chunks that we did not write: ``[start, end)``."""
+
+    target: TopicPartition
+    start: int
+    end: int
+
+
+class LedgerBook:
+    """The newest entry of every partition of a shard, and which of them the next transaction must write."""
+
+    def __init__(self, record: FlowRecord, facts: Mapping[TopicPartition, PartitionFacts]) -> None:
+        self._record = record
+        self._facts = facts
+        self._open = {part: self._opening(fact) for part, fact in facts.items()}
+        self._closed: list[LedgerEntry] = []
+        self._unwritten = {part for part, fact in facts.items() if fact.ledger is None}
+
+    def _opening(self, fact: PartitionFacts) -> LedgerEntry:
+        """The entry a run begins with: the recorded one at the target's present end, or the very first."""
+        if fact.ledger is not None:
+            return replace(fact.ledger.latest, target_end=max(fact.ledger.latest.target_end, fact.target_log.end))
+        return LedgerEntry(
+            generation=self._record.generation(fact.source.topic),
+            source_topic_id=fact.source_topic.topic_id,
+            topic=fact.source.topic,
+            partition=fact.source.partition,
+            first=fact.progress,
+            segments=(),
+            next_offset=fact.progress,
+            target_topic=fact.target.topic,
+            target_topic_id=fact.target_topic.topic_id,
+            target_end=fact.target_log.end,
+            source_cluster_id=self._record.source_cluster_id,
+            leader_epoch=None,
+            records=0,
+            through_ms=None,
+            sequence=0,
+        )
+
+    def entry(self, part: TopicPartition) -> LedgerEntry:
+        """The newest entry of a partition."""
+        return self._open[part]
+
+    def foreign(self, copied: CopiedRange) -> Foreign | None:
+        """Offsets between what we knew to be the target's end and where the chunk landed."""
+        entry = self._open[copied.source]
+        if not copied.segments or copied.segments[0].target_start == entry.target_end:
+            return None
+        return Foreign(target=entry.target, start=entry.target_end, end=copied.segments[0].target_start)
+
+    def add(self, copied: CopiedRange) -> None:
+        """Take in what a chunk copied of one partition."""
+        entry = self._open[copied.source]
+        if copied.next_offset == entry.next_offset and not copied.segments:
+            return
+        *full, rest = split_segments(entry.segments + copied.segments, entry.first)
+        for segments in full:
+            closed = replace(
+                entry,
+                segments=segments,
+                records=_count(segments),
+                next_offset=segments[-1].source_end,
+                target_end=segments[-1].target_end,
+                leader_epoch=copied.leader_epoch,
+                sequence=entry.sequence + 1,
+            )
+            self._closed.append(closed)
+            entry = replace(closed, first=closed.next_offset)
+        self._open[copied.source] = replace(
+            entry,
+            segments=rest,
+            records=_count(rest),
+            next_offset=copied.next_offset,
+            target_end=copied.segments[-1].target_end + MARKER if copied.segments else entry.target_end,
+            leader_epoch=copied.leader_epoch,
+            sequence=entry.sequence + 1,
+        )
+        self._unwritten.add(copied.source)
+
+    def finish(self, part: TopicPartition, *, through_ms: int | None, pending: tuple[int, int] | None) -> None:
+        """Note through which time a partition is mirrored; every run writes this for every partition."""
+        entry = self._open[part]
+        self._open[part] = replace(entry, through_ms=through_ms, pending=pending, sequence=entry.sequence + 1)
+        self._unwritten.add(part)
+
+    def take_unwritten(self) -> list[LedgerEntry]:
+        """Entries that the next transaction writes."""
+        entries = self._closed + [self._open[part] for part in sorted(self._unwritten)]
+        self._closed = []
+        self._unwritten.clear()
+        return entries
+
+    def progress(self) -> dict[TopicPartition, int]:
+        """Next source offset of every partition, by target partition, as the progress group gets it."""
+        return {entry.target: entry.next_offset for entry in self._open.values()}
+
+
+def _count(segments: tuple[Segment, ...]) -> int:
+    return sum(segment.count for segment in segments)
+
+
+def target_span(segments: tuple[Segment, ...]) -> tuple[int, int] | None:
+    """First and end target offset of segments, None without any."""
+    return (segments[0].target_start, segments[-1].target_end) if segments else None

@@ -1,0 +1,116 @@
+"""The times of a run: where it ends, where a strict flow wants it to begin. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing, IntervalOutOfOrder, IntervalOverlaps
+from airflow_provider_mm2.mirror.model import TopicPartition
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def to_ms(moment: datetime) -> int:
+    """Milliseconds since 1970 of an aware time; what is below a millisecond is cut off."""
+    return (moment - EPOCH) // (EPOCH.resolution * 1000)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """The aware time of milliseconds since 1970."""
+    return EPOCH + EPOCH.resolution * 1000 * milliseconds
+
+
+def show(milliseconds: int | None) -> str:
+    """A time as messages show it."""
+    return "no time yet" if milliseconds is None else from_ms(milliseconds).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBounds:
+    """What a run was asked to cover.
+
+    :param until: copy what is stamped before this (None: all there is as of the start).
+    :param since: the interval's start, which only a strict flow looks at.
+    :param started: the moment the run was asked for.
+    """
+
+    until: datetime | None
+    since: datetime | None
+    started: datetime
+
+    def check(self) -> None:
+        """Refuse bounds that cannot be meant, before any broker is asked.
+
+        :raises BoundRefused: without a zone, before 1970, in the future, or an end before its start.
+        """
+        for name, moment in (("until", self.until), ("since", self.since)):
+            if moment is not None:
+                self._check_one(name, moment)
+        if self.until is not None and self.since is not None and self.until < self.since:
+            raise BoundRefused(
+                bound=f"until {self.until.isoformat()}", problem=f"it is before since {self.since.isoformat()}"
+            )
+
+    def _check_one(self, name: str, moment: datetime) -> None:
+        shown = f"{name} {moment.isoformat()}"
+        if moment.tzinfo is None or moment.utcoffset() is None:
+            raise BoundRefused(bound=shown, problem="it has no time zone")
+        if moment < EPOCH:
+            raise BoundRefused(bound=shown, problem="it is before 1970")
+        if moment > self.started:
+            raise BoundRefused(bound=shown, problem=f"it is in the future (now is {self.started.isoformat()})")
+
+    @property
+    def until_ms(self) -> int | None:
+        """The end in milliseconds, None for all there is."""
+        return None if self.until is None else to_ms(self.until)
+
+    @property
+    def since_ms(self) -> int | None:
+        """The start in milliseconds."""
+        return None if self.since is None else to_ms(self.since)
+
+    def check_strict(self, source: TopicPartition, through_ms: int | None, first_ms: int | None) -> None:
+        """Hold a partition's recorded time against the interval of a strict flow.
+
+        An interval that is wholly mirrored already is fine: there is nothing left to do in it.
+
+        :param through_ms: mirrored through, None where nothing was mirrored yet.
+        :param first_ms: timestamp of the first record not mirrored yet, None where there is none.
+        :raises IntervalMissing: the run has no interval of any width.
+        :raises IntervalOutOfOrder: an earlier interval is missing.
+        :raises IntervalOverlaps: part of the interval is mirrored already.
+        """
+        since, until = self.since_ms, self.until_ms
+        if since is None or until is None or since == until:
+            raise IntervalMissing(interval=f"{show(since)} to {show(until)}")
+        recorded = through_ms
+        if recorded is None:
+            starts_too_late = first_ms is not None and 0 <= first_ms < since
+            recorded = first_ms if starts_too_late else since
+        if recorded is not None and recorded < since:
+            raise IntervalOutOfOrder(
+                topic=source.topic, partition=source.partition, through=show(recorded), since=show(since)
+            )
+        if recorded is not None and since < recorded < until:
+            raise IntervalOverlaps(
+                topic=source.topic,
+                partition=source.partition,
+                through=show(recorded),
+                since=show(since),
+                until=show(until),
+            )
+
+    def through(self, *, ended_by_cut: bool, stable_taken_ms: int, before: int | None) -> int | None:
+        """Through which time a partition is mirrored after this run; never earlier than before.
+
+        Claimed only for what was read: a cut was seen at or after the end, or the last stable offset, taken at
+        ``stable_taken_ms``, was reached.
+        """
+        until = self.until_ms
+        if until is None:
+            claim = before if ended_by_cut else stable_taken_ms
+        else:
+            claim = until if ended_by_cut or stable_taken_ms >= until else before
+        return claim if before is None or (claim is not None and claim > before) else before

@@ -1,0 +1,205 @@
+"""What a run covers: which topics, under which names, from which offset to which, and what forbids it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy
+from airflow_provider_mm2.mirror.errors import (
+    ForeignWrites,
+    MirrorError,
+    NameClash,
+    NameTooLong,
+    NothingSelected,
+    ProgressDisagrees,
+    ProgressLost,
+    ProgressUnknown,
+    SourceGap,
+    SourceTopicRecreated,
+    SourceTruncated,
+    TargetLostData,
+    TargetTopicRecreated,
+    TopicMissing,
+)
+from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
+from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+
+NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The topics of a flow: ``topics`` is source name to target name, ``left_out`` name to the rule that hit."""
+
+    topics: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+
+def select_topics(flow: MirrorFlow, policy: ReplicationPolicy, names: Iterable[str]) -> Selection:
+    """Hold every source topic against the flow's rules.
+
+    Source: MirrorMaker 2, ``MirrorSourceConnector.shouldReplicateTopic``; there nobody is told what was left out.
+    """
+    topics: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    for name in sorted(names):
+        rule = _rule_against(flow, policy, name)
+        if rule is None:
+            topics[name] = policy.format_remote_topic(flow.source.alias, name)
+        else:
+            left_out[name] = rule
+    return Selection(topics=topics, left_out=left_out)
+
+
+def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str | None:
+    if name in NEVER:
+        return "Kafka's own topic, never mirrored"
+    if not any(re.fullmatch(pattern, name) for pattern in flow.topics):
+        return "not in topics"
+    excluded = next((pattern for pattern in flow.topics_exclude if re.fullmatch(pattern, name)), None)
+    if excluded is not None:
+        return f"topics_exclude: {excluded}"
+    if naming.is_internal(name):
+        return "internal by its name (starts with __ or ., or ends with -internal or .internal)"
+    if naming.is_cycle(policy, name, flow.target.alias):
+        return f"came from {flow.target.alias!r} itself (a cycle)"
+    return None
+
+
+def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection[str]) -> None:
+    """Refuse a selection that cannot be mirrored; nothing has been created yet.
+
+    :param recorded: source topics that the flow has mirrored before (one that is gone is reported, not an error).
+    :raises MirrorError: a literal topic is missing, nothing is selected, names clash or are too long.
+    """
+    literal = {pattern for pattern in flow.topics if re.escape(pattern).replace("\\-", "-") == pattern}
+    missing = literal - set(selection.topics) - set(selection.left_out) - set(recorded)
+    if missing:
+        raise TopicMissing(alias=flow.source.alias, topics=tuple(sorted(missing)))
+    if not selection.topics:
+        hit = {rule for rule in selection.left_out.values() if rule != "not in topics"}
+        raise NothingSelected(
+            alias=flow.source.alias,
+            patterns=flow.topics,
+            topics=len(selection.left_out),
+            rules=tuple(sorted(hit)) or ("no pattern matched",),
+        )
+    too_long = tuple(name for name in selection.topics.values() if len(name) > TOPIC_NAME_LIMIT)
+    if too_long:
+        raise NameTooLong(names=too_long, limit=TOPIC_NAME_LIMIT)
+    by_target: dict[str, list[str]] = {}
+    for source, target in selection.topics.items():
+        by_target.setdefault(target.replace("_", "."), []).append(source)
+    for sources in by_target.values():
+        if len(sources) > 1:
+            raise NameClash(target_topic=selection.topics[sources[0]], topics=tuple(sources))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFacts:
+    """All that is known of one partition when its part of a run is decided.
+
+    ``visible`` counts the records that a reader sees on the target beyond the recorded end (the whole log where
+    nothing is recorded).
+    """
+
+    source: TopicPartition
+    target: TopicPartition
+    source_topic: TopicInfo
+    target_topic: TopicInfo
+    ledger: PartitionLedger | None
+    group_offset: int | None
+    source_log: LogOffsets
+    target_log: LogOffsets
+    visible: int
+
+    @property
+    def progress(self) -> int:
+        """Next source offset to copy."""
+        return self.source_log.start if self.ledger is None else self.ledger.latest.next_offset
+
+    @property
+    def recorded_end(self) -> int:
+        """Target end that the flow knows of."""
+        return self.target_log.start if self.ledger is None else self.ledger.latest.target_end
+
+
+def judge(facts: PartitionFacts) -> MirrorError | None:
+    """The reason why a partition must not be copied as things stand, None when it may.
+
+    Only a run that still holds its lease may believe it: every fact here also looks wrong to an attempt that a
+    successor has overtaken.
+    """
+    if facts.ledger is None:
+        return _judge_unknown(facts)
+    return _judge_identity(facts, facts.ledger) or _judge_offsets(facts, facts.ledger)
+
+
+def _judge_unknown(facts: PartitionFacts) -> MirrorError | None:
+    target = facts.target
+    if facts.group_offset is not None:
+        return ProgressLost(target_topic=target.topic, partition=target.partition, group_offset=facts.group_offset)
+    if facts.visible:
+        return ProgressUnknown(
+            target_topic=target.topic,
+            partition=target.partition,
+            records=facts.visible,
+            start=facts.target_log.start,
+            end=facts.target_log.end,
+        )
+    return None
+
+
+def _judge_identity(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorError | None:
+    latest = ledger.latest
+    if latest.source_topic_id != facts.source_topic.topic_id:
+        return SourceTopicRecreated(
+            topic=facts.source.topic,
+            recorded_id=latest.source_topic_id,
+            found_id=facts.source_topic.topic_id,
+            progress=latest.next_offset,
+        )
+    if latest.target_topic_id != facts.target_topic.topic_id:
+        return TargetTopicRecreated(
+            target_topic=facts.target.topic,
+            recorded_id=latest.target_topic_id,
+            found_id=facts.target_topic.topic_id,
+            records=ledger.records,
+        )
+    return None
+
+
+def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorError | None:
+    source, target, progress = facts.source, facts.target, ledger.latest.next_offset
+    if facts.group_offset is not None and facts.group_offset != progress:
+        return ProgressDisagrees(
+            target_topic=target.topic,
+            partition=target.partition,
+            ledger_offset=progress,
+            group_offset=facts.group_offset,
+        )
+    if facts.source_log.start > progress:
+        return SourceGap(topic=source.topic, partition=source.partition, start=progress, end=facts.source_log.start)
+    if facts.source_log.stable < progress:
+        return SourceTruncated(
+            topic=source.topic, partition=source.partition, progress=progress, end=facts.source_log.stable
+        )
+    if facts.target_log.end < facts.recorded_end:
+        return TargetLostData(
+            target_topic=target.topic,
+            partition=target.partition,
+            recorded_end=facts.recorded_end,
+            end=facts.target_log.end,
+        )
+    if facts.visible:
+        return ForeignWrites(
+            target_topic=target.topic,
+            partition=target.partition,
+            records=facts.visible,
+            start=facts.recorded_end,
+            end=facts.target_log.end,
+        )
+    return None

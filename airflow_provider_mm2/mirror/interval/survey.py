@@ -1,0 +1,151 @@
+"""What stands on both clusters before a run: read only, so that ``mm2 plan`` can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import (
+    FlowChanged,
+    FlowFrozen,
+    SameCluster,
+    StateDamaged,
+    TargetTopicClaimed,
+)
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.plan import Selection, check_selection, select_topics
+from airflow_provider_mm2.mirror.model import (
+    ActiveSide,
+    FlowRecord,
+    PartitionLedger,
+    TopicInfo,
+    TopicPartition,
+    TopicSetting,
+)
+from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.ledger import read_ledger
+
+Settings = Mapping[str, TopicSetting]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Both clusters as a run finds them; ``record`` is what the gate has or, before the first run, would get.
+
+    ``gone``: source topics that were mirrored and are not on the source any more.
+    """
+
+    record: FlowRecord
+    recorded: bool
+    ledger: Mapping[TopicPartition, PartitionLedger]
+    selection: Selection
+    source_topics: Mapping[str, TopicInfo]
+    target_topics: Mapping[str, TopicInfo]
+    source_settings: Mapping[str, Settings]
+    target_settings: Mapping[str, Settings]
+    gone: tuple[str, ...]
+
+    @property
+    def max_record_bytes(self) -> int:
+        """Largest record that a selected source topic may hold."""
+        sizes = (settings.get("max.message.bytes") for settings in self.source_settings.values())
+        return max((int(size.value) for size in sizes if size is not None and size.value), default=1_048_588)
+
+
+def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
+    """Read what stands on both clusters and refuse what can never be mirrored.
+
+    :raises MirrorError: one cluster twice, a changed or frozen flow, an impossible selection, a claimed topic.
+    """
+    wanted = _wanted_record(flow, pair)
+    record, ledger = _recorded_state(flow, pair, tick)
+    if record is not None:
+        check_record(record, wanted)
+    elif ledger:
+        problem = "the ledger holds progress of this flow, and its flow record is missing"
+        raise StateDamaged(topic=naming.gate_topic(flow.name), partition=0, offset=0, problem=problem)
+    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
+    mirrored = {source.topic for source in ledger}
+    check_selection(flow, selection, mirrored)
+    source_topics = pair.source.describe_topics(list(selection.topics))
+    targets = [selection.topics[name] for name in source_topics]
+    target_topics = pair.target.describe_topics(targets)
+    _check_claims(flow, pair, set(targets) & set(target_topics))
+    return Survey(
+        record=record or wanted,
+        recorded=record is not None,
+        ledger=ledger,
+        selection=selection,
+        source_topics=source_topics,
+        target_topics=target_topics,
+        source_settings=pair.source.topic_settings(list(source_topics)),
+        target_settings=pair.target.topic_settings(list(target_topics)),
+        gone=tuple(sorted(mirrored - set(source_topics) - set(selection.left_out))),
+    )
+
+
+def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
+    """The flow record that fits the settings given."""
+    source_id, target_id = pair.source.cluster_id(), pair.target.cluster_id()
+    if source_id == target_id:
+        raise SameCluster(cluster_id=source_id, source=flow.source.alias, target=flow.target.alias)
+    return FlowRecord(
+        flow=flow.name,
+        source_alias=flow.source.alias,
+        target_alias=flow.target.alias,
+        policy=flow.replication_policy,
+        separator=flow.separator,
+        source_cluster_id=source_id,
+        target_cluster_id=target_id,
+        shards=flow.shards,
+    )
+
+
+def check_record(record: FlowRecord, wanted: FlowRecord) -> None:
+    """Hold what is recorded against the settings given, and refuse while the gate is shut.
+
+    :raises FlowChanged: a recorded fact differs.
+    :raises FlowFrozen: a failover forbids mirror runs.
+    """
+    names = ("source_alias", "target_alias", "policy", "separator", "source_cluster_id", "target_cluster_id", "shards")
+    for name in names:
+        recorded, given = getattr(record, name), getattr(wanted, name)
+        if recorded != given:
+            setting = name.replace("_", " ")
+            raise FlowChanged(flow=record.flow, setting=setting, recorded=str(recorded), given=str(given))
+    check_open(record)
+
+
+def check_open(record: FlowRecord) -> None:
+    """Refuse while the gate is shut.
+
+    :raises FlowFrozen: a failover forbids mirror runs.
+    """
+    if record.frozen or record.active_side is not ActiveSide.SOURCE:
+        raise FlowFrozen(flow=record.flow, active_side=record.active_side.value, frozen=record.frozen)
+
+
+def _recorded_state(
+    flow: MirrorFlow, pair: ClusterPair, tick: Tick
+) -> tuple[FlowRecord | None, Mapping[TopicPartition, PartitionLedger]]:
+    gate, ledger = naming.gate_topic(flow.name), naming.ledger_topic(flow.name)
+    present = pair.target.describe_topics([gate, ledger])
+    record = read_gate(pair.target, flow.name, tick) if gate in present else None
+    entries: dict[TopicPartition, PartitionLedger] = {}
+    for shard in range(present[ledger].partitions if ledger in present else 0):
+        entries.update(read_ledger(pair.target, flow.name, shard, tick))
+    return record, entries
+
+
+def _check_claims(flow: MirrorFlow, pair: ClusterPair, targets: set[str]) -> None:
+    """Two flows on one target topic would double everything, and neither would notice."""
+    if not targets:
+        return
+    ours = naming.progress_group(flow.name)
+    for group in pair.target.list_groups():
+        if group != ours and naming.is_progress_group(group):
+            shared = targets & pair.target.group_topics(group)
+            if shared:
+                raise TargetTopicClaimed(target_topic=min(shared), group=group)

@@ -1,0 +1,151 @@
+"""One mirror run without Airflow: the file to read first.
+
+A run is prepared once (step 0) and then copied shard by shard (steps 1 to 9, numbered in ``interval/replicate.py``).
+Whatever calls it, operator, command line or test, calls these three functions.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
+from airflow_provider_mm2.mirror.errors import Stopped
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.admission import Shard
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.replicate import replicate_shard
+from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics
+from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What a whole run did."""
+
+    flow: str
+    bounds: RunBounds
+    prepared: Prepared
+    shards: tuple[ShardResult, ...]
+    seconds: float
+
+    @property
+    def partitions(self) -> tuple[PartitionResult, ...]:
+        """All partitions, by topic and number."""
+        every = (part for shard in self.shards for part in shard.partitions)
+        return tuple(sorted(every, key=lambda part: part.source))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What did not stop the run and is worth knowing."""
+        return self.prepared.warnings + tuple(text for shard in self.shards for text in shard.warnings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``mm2 run --json``."""
+        records, size = total(self.partitions)
+        return {
+            "flow": self.flow,
+            "until": None if self.bounds.until is None else self.bounds.until.isoformat(),
+            "records": records,
+            "bytes": size,
+            "transactions": sum(shard.transactions for shard in self.shards),
+            "seconds": round(self.seconds, 3),
+            "copy_seconds": round(sum(shard.copy_seconds for shard in self.shards), 3),
+            "already_complete": records == 0,
+            "created": list(self.prepared.created),
+            "grown": list(self.prepared.grown),
+            "warnings": list(self.warnings),
+            "partitions": [partition_json(part) for part in self.partitions],
+        }
+
+
+def partition_json(part: PartitionResult) -> dict[str, Any]:
+    """One partition of a run as plain values; ``start`` and ``end`` are source offsets, end not included."""
+    return {
+        "topic": part.source.topic,
+        "partition": part.source.partition,
+        "start": part.start,
+        "end": part.end,
+        "records": part.records,
+        "target_topic": part.target_topic,
+        "target_start": part.target_start,
+        "target_end": part.target_end,
+    }
+
+
+def process_owner() -> str:
+    """Who this process is, as a waiting run is told."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def no_report(progress: Progress) -> None:
+    """Report nothing."""
+
+
+def prepare(
+    flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, owner: str = "", stop: Event | None = None
+) -> Prepared:
+    """Step 0: check the bounds and make the target ready.
+
+    :raises MirrorError: refused; what had to be created may have been, no record was copied.
+    """
+    bounds.check()
+    return prepare_topics(flow, pair, owner=owner or process_owner(), tick=_stopper(stop or Event()))
+
+
+def mirror_shard(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    shard: int,
+    *,
+    bounds: RunBounds,
+    prepared: Prepared | None = None,
+    stop: Event | None = None,
+    report: Callable[[Progress], None] = no_report,
+    owner: str = "",
+) -> ShardResult:
+    """Steps 1 to 9 for one shard of a flow that was prepared.
+
+    :param prepared: what step 0 gave; None reads it from the clusters again (another process did step 0).
+    :raises MirrorError: see ``replicate_shard``.
+    """
+    bounds.check()
+    stop = stop or Event()
+    ready = prepared or recall_topics(flow, pair, tick=_stopper(stop))
+    work = Shard(flow=flow, pair=pair, prepared=ready, number=shard, bounds=bounds)
+    return replicate_shard(work, owner=owner or process_owner(), stop=stop, report=report)
+
+
+def run_mirror(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    bounds: RunBounds,
+    stop: Event | None = None,
+    report: Callable[[Progress], None] = no_report,
+    owner: str = "",
+) -> RunSummary:
+    """A whole run: prepare, then every shard in turn.
+
+    :raises MirrorError: shards before the one that failed are mirrored; a run again goes on where each one stands.
+    """
+    began = time.monotonic()
+    prepared = prepare(flow, pair, bounds=bounds, owner=owner, stop=stop)
+    shards = tuple(
+        mirror_shard(flow, pair, number, prepared=prepared, bounds=bounds, stop=stop, report=report, owner=owner)
+        for number in range(prepared.shards)
+    )
+    return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=time.monotonic() - began)
+
+
+def _stopper(stop: Event) -> Callable[[], None]:
+    def tick() -> None:
+        if stop.is_set():
+            raise Stopped
+
+    return tick

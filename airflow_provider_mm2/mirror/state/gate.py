@@ -1,0 +1,81 @@
+"""The gate: one record that fixes what a flow is and says whether a mirror run may write.
+
+Every write is a transaction of the control id: under the control lease, after a fence, and only when what stands there
+is still what the writer expects. A mirror run fences first and reads the gate after; the control side writes the gate
+first and fences all ids after. That order leaves no window.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
+from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.state.lease import Lease
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+KEY = b'{"kind":"flow"}'
+
+
+def encode(record: FlowRecord) -> bytes:
+    """Bytes of the flow record."""
+    document = {**dataclasses.asdict(record), "active_side": record.active_side.value, "version": VERSION}
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decode(value: bytes) -> FlowRecord:
+    """The flow record from its bytes.
+
+    :raises ValueError: not a flow record of a known version.
+    """
+    document: Any = json.loads(value)
+    if not isinstance(document, dict) or document.pop("version", None) != VERSION:
+        raise ValueError(f"not a flow record of version {VERSION}")
+    try:
+        return FlowRecord(**{**document, "active_side": ActiveSide(document["active_side"])})
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"fields are missing or unknown: {error}") from error
+
+
+def read_gate(target: TargetCluster, flow: str, tick: Tick) -> FlowRecord | None:
+    """The flow record as it stands; None when the flow never ran.
+
+    :raises StateDamaged: what stands there cannot be believed.
+    """
+    partition = TopicPartition(naming.gate_topic(flow), 0)
+    found: FlowRecord | None = None
+    for record in target.read_state(partition, tick):
+        if record.key != KEY:
+            continue
+        try:
+            found = None if record.value is None else decode(record.value)
+        except ValueError as error:
+            raise StateDamaged(topic=partition.topic, partition=0, offset=record.offset, problem=str(error)) from error
+    return found
+
+
+def write_gate(
+    target: TargetCluster, *, expected: FlowRecord | None, new: FlowRecord, lease: Lease, tick: Tick
+) -> None:
+    """Replace the flow record, under the control lease that the caller holds.
+
+    :raises Fenced: it is not what was expected any more, or another writer came.
+    """
+    writer = target.state_writer(naming.control_id(new.flow))
+    try:
+        lease.keep()
+        writer.fence(tick)
+        if read_gate(target, new.flow, tick) != expected:
+            raise Fenced(transactional_id=naming.control_id(new.flow), why="the flow record was changed meanwhile")
+        record = StateRecord(topic=naming.gate_topic(new.flow), partition=0, key=KEY, value=encode(new))
+        writer.write([record], tick)
+    finally:
+        writer.close()
+    log.info("flow %s recorded: %d shard(s), active side %s", new.flow, new.shards, new.active_side.value)
