@@ -271,8 +271,8 @@ class ConfluentCopier:
             map(Message.value, run),
             map(Message.key, run),
             repeat(target.partition),
-            repeat(None),
             callbacks,
+            repeat(None),
             times,
             map(Message.headers, run),
         )
