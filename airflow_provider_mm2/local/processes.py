@@ -1,8 +1,8 @@
-"""Start, find and end the Java processes of a folder, by a mark on their command line.
+"""Start, find and end the processes of a folder, by a mark on their command line or in their environment.
 
-No pid is ever read from a file. A process belongs to a folder when its command line carries the folder's mark, so
-a stale state, a half-written state or a pid that the system gave to somebody else cannot make us end a stranger;
-psutil compares the creation time once more before each signal.
+No pid is ever read from a file. A process belongs to a folder when it carries the folder's mark, so a stale state,
+a half-written state or a pid that the system gave to somebody else cannot make us end a stranger; psutil compares
+the creation time once more before each signal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from airflow_provider_mm2.local.errors import StillRunning
 from airflow_provider_mm2.local.wait import poll
 
 MARK = "-Dmm2.local="
+VARIABLE = "MM2_LOCAL_FOLDER"
 
 # Popen warns when it is collected while its child runs, and children that nobody waits for stay as zombies.
 _children: list[subprocess.Popen[bytes]] = []
@@ -37,12 +38,17 @@ def mark(folder: Path) -> str:
     return f"{MARK}{folder.resolve()}"
 
 
+def mark_for_all(folder: Path) -> dict[str, str]:
+    """Give the variable that ties a program and all it starts to ``folder``, for those that take no JVM option."""
+    return {VARIABLE: str(folder.resolve())}
+
+
 def launch(command: Sequence[str], *, log_file: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start a process that outlives this one, out of reach of the terminal's Ctrl-C, writing to ``log_file``.
 
     :param command: program and arguments; put ``mark(folder)`` among them to find the process again.
     :param log_file: both outputs are appended to it; its folder is made when absent.
-    :param env: variables added to those of this process.
+    :param env: variables added to those of this process; ``mark_for_all(folder)`` among them ties children too.
     """
     _children[:] = [child for child in _children if child.poll() is None]
     log_file.parent.mkdir(parents=True, exist_ok=True)
@@ -66,19 +72,21 @@ def find(folder: Path) -> list[psutil.Process]:
     return [
         process
         for process in psutil.process_iter()
-        if any(argument == own or argument.startswith(inside) for argument in _command(process))
+        if any(argument == own or argument.startswith(inside) for argument in _marks(process))
     ]
 
 
 def find_exactly(folder: Path) -> list[psutil.Process]:
     """List the living processes that carry the mark of ``folder`` itself."""
     own = mark(folder)
-    return [process for process in psutil.process_iter() if own in _command(process)]
+    return [process for process in psutil.process_iter() if own in _marks(process)]
 
 
-def _command(process: psutil.Process) -> list[str]:
+def _marks(process: psutil.Process) -> list[str]:
+    """Give what of a process may be a mark: its arguments, and its variable in the form of an argument."""
     try:
-        return process.cmdline()
+        folder = process.environ().get(VARIABLE)
+        return [*process.cmdline(), *([] if folder is None else [f"{MARK}{folder}"])]
     except psutil.Error:  # gone, a zombie, or of a user whose processes we may not read: none of ours
         return []
 
