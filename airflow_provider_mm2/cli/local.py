@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from airflow_provider_mm2.cli.output import AsJson, failures_as_exit_codes
 from airflow_provider_mm2.local.errors import LocalExtraMissing
 from airflow_provider_mm2.local.folders import pair_folder
 from airflow_provider_mm2.local.spec import Security
-from airflow_provider_mm2.mirror.errors import MirrorError
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.local.pair import LocalPair
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Run a pair of real Kafka clusters on this machine.", no_args_is_help=True)
 
 Folder = Annotated[Path | None, typer.Option("--dir", help="Folder of the pair.", show_default="a user folder")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @app.command()
@@ -37,11 +36,11 @@ def up(
         Security | None, typer.Option(help="How clients talk to the brokers.", show_default="plaintext")
     ] = None,
     timeout_s: Annotated[float, typer.Option("--timeout", min=1, help="Seconds for the start.")] = 120.0,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Start the pair, or what is missing of it, and print its addresses; it runs until `mm2 local down`."""
     asked = {"brokers": brokers, "security": security}
-    with _failures_as_exit_codes():
+    with failures_as_exit_codes(as_json):
         pair = _pair(folder, {name: value for name, value in asked.items() if value is not None})
         missing = 2 * pair.source.spec.brokers - _count_running(pair)
         with _progress() as report:
@@ -52,9 +51,9 @@ def up(
 
 
 @app.command()
-def status(folder: Folder = None, as_json: Json = False) -> None:
+def status(folder: Folder = None, as_json: AsJson = False) -> None:
     """Tell which brokers of the pair run, and print its addresses."""
-    with _failures_as_exit_codes():
+    with failures_as_exit_codes(as_json):
         pair = _pair(folder, {})
         running, addresses = pair.running(), pair.addresses
         document = {
@@ -70,10 +69,10 @@ def status(folder: Folder = None, as_json: Json = False) -> None:
 def down(
     folder: Folder = None,
     delete: Annotated[bool, typer.Option("--delete", help="Delete its records, settings and logs, too.")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Stop the pair; its records stay for the next `mm2 local up`, unless deleted."""
-    with _failures_as_exit_codes():
+    with failures_as_exit_codes(as_json):
         pair = _pair(folder, {})
         addresses = pair.addresses
         ended = pair.stop()
@@ -113,15 +112,6 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
                 typer.echo(f"  {key}: {inner}")
         else:
             typer.echo(f"{name}: {value}")
-
-
-@contextmanager
-def _failures_as_exit_codes() -> Iterator[None]:
-    try:
-        yield
-    except MirrorError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(error.exit_code) from error
 
 
 class _Lines:

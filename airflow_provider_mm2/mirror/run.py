@@ -19,7 +19,8 @@ from airflow_provider_mm2.mirror.errors import Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.admission import Shard
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.interval.replicate import replicate_shard
+from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
+from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics
 from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
 
@@ -106,7 +107,7 @@ def mirror_shard(
     bounds: RunBounds,
     prepared: Prepared | None = None,
     stop: Event | None = None,
-    report: Callable[[Progress], None] = no_report,
+    report: Report = no_report,
     owner: str = "",
 ) -> ShardResult:
     """Steps 1 to 9 for one shard of a flow that was prepared.
@@ -127,7 +128,7 @@ def run_mirror(
     *,
     bounds: RunBounds,
     stop: Event | None = None,
-    report: Callable[[Progress], None] = no_report,
+    report: Report = no_report,
     owner: str = "",
 ) -> RunSummary:
     """A whole run: prepare, then every shard in turn.
@@ -141,6 +142,14 @@ def run_mirror(
         for number in range(prepared.shards)
     )
     return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=time.monotonic() - began)
+
+
+def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: Event | None = None) -> Outlook:
+    """What a run would do as things stand; touches nothing.
+
+    :raises MirrorError: the flow as a whole cannot run.
+    """
+    return foresee(flow, pair, bounds=bounds, tick=_stopper(stop or Event()))
 
 
 def _stopper(stop: Event) -> Callable[[], None]:

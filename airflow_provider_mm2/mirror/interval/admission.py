@@ -15,13 +15,13 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, FlowChanged, MirrorError, TargetTopicGone
 from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
 from airflow_provider_mm2.mirror.interval.survey import check_open
 from airflow_provider_mm2.mirror.interval.topics import Prepared
 from airflow_provider_mm2.mirror.model import (
     CopyRange,
     FlowRecord,
-    LogOffsets,
     PartitionLedger,
     TopicInfo,
     TopicPartition,
@@ -100,24 +100,15 @@ def _look(shard: Shard, tick: Tick) -> Admission:
     target_topics = pair.target.describe_topics(list(shard.prepared.topics.values()))
     wanted = _partitions(shard, source_topics)
     ready, late = _split_late(shard, wanted, target_topics, ledger)
-    targets = [TopicPartition(shard.prepared.topics[part.topic], part.partition) for part in ready]
-    group = pair.target.committed(naming.progress_group(flow.name), targets, tick)
     stable_taken_ms = int(time.time() * 1000)
-    source_logs, target_logs = pair.source.log_offsets(ready), pair.target.log_offsets(targets)
-    facts: dict[TopicPartition, PartitionFacts] = {}
-    for part, target in zip(ready, targets, strict=True):
-        known = _current(ledger.get(part), shard.prepared.record)
-        facts[part] = PartitionFacts(
-            source=part,
-            target=target,
-            source_topic=source_topics[part.topic],
-            target_topic=target_topics[target.topic],
-            ledger=known,
-            group_offset=group.get(target),
-            source_log=source_logs[part],
-            target_log=target_logs[target],
-            visible=_visible(pair, target, target_logs[target], known, tick),
-        )
+    facts = gather_facts(
+        pair,
+        record=shard.prepared.record,
+        pairs={part: TopicPartition(shard.prepared.topics[part.topic], part.partition) for part in ready},
+        topics=(source_topics, target_topics),
+        ledger=ledger,
+        tick=tick,
+    )
     for fact in facts.values():
         problem = judge(fact)
         if problem is not None:
@@ -178,21 +169,6 @@ def _split_late(
         else:
             late.append(str(part))
     return ready, tuple(late)
-
-
-def _current(ledger: PartitionLedger | None, record: FlowRecord) -> PartitionLedger | None:
-    """A partition's ledger, if it is of the topic's current generation."""
-    if ledger is None or ledger.latest.generation != record.generation(ledger.latest.topic):
-        return None
-    return ledger
-
-
-def _visible(
-    pair: ClusterPair, target: TopicPartition, log: LogOffsets, ledger: PartitionLedger | None, tick: Tick
-) -> int:
-    """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen."""
-    start = log.start if ledger is None else max(log.start, ledger.latest.target_end)
-    return pair.target.count_visible(target, start, log.stable, tick) if log.stable > start else 0
 
 
 def _range(shard: Shard, fact: PartitionFacts) -> CopyRange:

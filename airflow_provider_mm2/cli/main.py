@@ -1,0 +1,36 @@
+"""The `mm2` command: the same flow as the operators, for a shell, when Airflow itself is gone."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import typer
+
+from airflow_provider_mm2.cli import local, mirror
+
+FAILED_FOR_GOOD = 4
+
+app = typer.Typer(
+    help="Keep a pair of Kafka clusters ready for disaster.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(mirror.run)
+app.command()(mirror.plan)
+app.command()(mirror.status)
+app.add_typer(local.app, name="local")
+
+
+def main() -> None:
+    """Run the command line; a fault of our own ends with 4, never with 1, which means that something was found."""
+    try:
+        app()
+    except Exception:  # noqa: BLE001 - the last resort of a process; the traceback is shown whole
+        traceback.print_exc()
+        sys.exit(FAILED_FOR_GOOD)
+
+
+if __name__ == "__main__":
+    main()

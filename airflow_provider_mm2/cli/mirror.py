@@ -1,0 +1,144 @@
+"""`mm2 run`, `mm2 plan`, `mm2 status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
+from airflow_provider_mm2.cli.output import (
+    AsJson,
+    failures_as_exit_codes,
+    print_document,
+    print_table,
+    print_warnings,
+    stderr,
+)
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.replicate import Report
+from airflow_provider_mm2.mirror.model import Progress as Standing
+from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
+from airflow_provider_mm2.mirror.status import flow_status
+
+FOUND_SOMETHING = 1
+
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Copy what is stamped before this.", show_default="the end of the log now"),
+]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help="Where a strict flow wants the interval to begin.")]
+
+
+def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = False) -> None:
+    """Mirror a flow once, up to a time or to the end of its logs, exactly once."""
+    with failures_as_exit_codes(as_json), stop_on_signals() as stop:
+        bounds = _bounds(until, since)
+        loaded = load(flow)
+        with clusters(loaded) as pair, _bar() as report:
+            summary = run_mirror(loaded, pair, bounds=bounds, stop=stop, report=report)
+    document = summary.to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+        return
+    columns = ("topic", "partition", "start", "end", "records", "target_topic", "target_start", "target_end")
+    print_table(f"flow {loaded.name}", document["partitions"], columns)
+    if document["already_complete"]:
+        typer.echo("nothing was left to copy: already complete")
+    else:
+        rate = document["records"] / max(document["copy_seconds"], 0.001)
+        typer.echo(
+            f"{document['records']:,} records, {document['bytes']:,} bytes of values in "
+            f"{document['transactions']} transaction(s), {document['seconds']:.1f} s ({rate:,.0f} records/s)"
+        )
+
+
+def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = False) -> None:
+    """Tell what a run would do: topics in and out with the rule, sizes, growth, problems. Touches nothing."""
+    with failures_as_exit_codes(as_json), stop_on_signals() as stop:
+        bounds = _bounds(until, since)
+        loaded = load(flow)
+        with clusters(loaded) as pair:
+            document = plan_flow(loaded, pair, bounds=bounds, stop=stop).to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+    else:
+        print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
+        if document["left_out"]:
+            print_table("topics out", document["left_out"], ("topic", "rule"))
+        columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
+        print_table("partitions", document["partitions"], columns)
+        typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
+        for problem in document["problems"]:
+            typer.echo(f"would stop: {problem['message']}")
+    if document["problems"]:
+        raise typer.Exit(FOUND_SOMETHING)
+
+
+def status(flow: Flow, as_json: AsJson = False) -> None:
+    """Tell where a flow stands: progress, lag, mirrored through. Works without the source, too."""
+    with failures_as_exit_codes(as_json), stop_on_signals():
+        loaded = load(flow)
+        with clusters(loaded) as pair:
+            document = flow_status(loaded, pair, tick=_no_tick).to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+        return
+    if document["source_problem"]:
+        stderr.print(f"the source is not known: {document['source_problem']}", soft_wrap=True)
+    columns = ("topic", "partition", "progress", "source_end", "lag", "mirrored_through", "target_end")
+    print_table(f"flow {loaded.name}, active side {document['active_side']}", document["partitions"], columns)
+    rpo = document["rpo_s"]
+    typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {rpo:,.0f} s ago")
+
+
+def _bounds(until: str | None, since: str | None) -> RunBounds:
+    started = datetime.now(timezone.utc)
+    return RunBounds(until=parse_time("--until", until), since=parse_time("--since", since), started=started)
+
+
+def _no_tick() -> None:
+    return None
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    """A bar on a terminal, a line every few seconds elsewhere."""
+    if not stderr.is_terminal:
+        yield _line
+        return
+    texts = ("{task.description}", "{task.fields[rate]}")
+    with Progress(
+        TextColumn(texts[0]), BarColumn(), TaskProgressColumn(), TextColumn(texts[1]), TimeRemainingColumn(),
+        console=stderr,
+    ) as bar:  # fmt: skip
+        tasks: dict[int, int] = {}
+
+        def show(standing: Standing) -> None:
+            if standing.shard not in tasks:
+                tasks[standing.shard] = bar.add_task(f"shard {standing.shard}", total=None, rate="")
+            done = standing.records
+            bar.update(
+                tasks[standing.shard],  # type: ignore[arg-type]
+                completed=done,
+                total=done + standing.remaining,
+                rate=f"{done:,} records, {done / max(standing.seconds, 0.001):,.0f}/s",
+            )
+
+        yield show
+
+
+def _line(standing: Standing) -> None:
+    rate = standing.records / max(standing.seconds, 0.001)
+    left = f", about {standing.remaining / rate:,.0f} s left" if rate and standing.remaining else ""
+    stderr.print(
+        f"shard {standing.shard}: {standing.records:,} records, {rate:,.0f}/s, "
+        f"{standing.remaining:,} offsets left{left}"
+    )

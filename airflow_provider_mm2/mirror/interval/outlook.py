@@ -1,0 +1,122 @@
+"""What a run would do, without doing any of it: the document behind ``mm2 plan``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import MirrorError
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
+from airflow_provider_mm2.mirror.interval.facts import current_generation, gather_facts
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
+from airflow_provider_mm2.mirror.interval.topics import TopicChanges, topic_changes, topic_warnings
+from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a run of a flow would do as things stand; ``problems`` are what would stop it."""
+
+    flow: str
+    bounds: RunBounds
+    survey: Survey
+    changes: TopicChanges
+    partitions: tuple[dict[str, Any], ...]
+    problems: tuple[MirrorError, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def to_copy(self) -> int:
+        """Offsets between progress and the last stable offset, an upper bound of the records to copy."""
+        return sum(part["to_copy"] for part in self.partitions)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``mm2 plan --json``."""
+        survey = self.survey
+        created = {topic.name for topic in self.changes.create}
+        return {
+            "flow": self.flow,
+            "until": None if self.bounds.until is None else self.bounds.until.isoformat(),
+            "source": {"alias": survey.record.source_alias, "cluster_id": survey.record.source_cluster_id},
+            "target": {"alias": survey.record.target_alias, "cluster_id": survey.record.target_cluster_id},
+            "shards": survey.record.shards,
+            "first_run": not survey.recorded,
+            "to_copy": self.to_copy,
+            "topics": [self._topic(name, created) for name in survey.source_topics],
+            "left_out": [{"topic": name, "rule": rule} for name, rule in survey.selection.left_out.items()],
+            "gone": list(survey.gone),
+            "partitions": list(self.partitions),
+            "problems": [
+                {"kind": type(problem).__name__, "retriable": problem.retriable, "message": str(problem)}
+                for problem in self.problems
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def _topic(self, name: str, created: set[str]) -> dict[str, Any]:
+        target = self.survey.selection.topics[name]
+        action = "create" if target in created else "grow" if target in self.changes.grow else "none"
+        partitions = self.survey.source_topics[name].partitions
+        return {"topic": name, "target_topic": target, "partitions": partitions, "action": action}
+
+
+def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tick) -> Outlook:
+    """Look at both clusters and tell what a run would do; touches nothing.
+
+    :raises MirrorError: the flow as a whole cannot run (see ``survey_flow`` and ``topic_changes``).
+    """
+    bounds.check()
+    survey = survey_flow(flow, pair, tick)
+    changes = topic_changes(flow, survey)
+    every = [
+        TopicPartition(name, index)
+        for name, info in sorted(survey.source_topics.items())
+        for index in range(info.partitions)
+    ]
+    facts = _facts(pair, survey, every, tick)
+    new = [part for part in every if part not in facts]
+    logs = pair.source.log_offsets(new)
+    ledgers = {part: current_generation(survey.ledger.get(part), survey.record) for part in every}
+    shards = survey.record.shards
+    return Outlook(
+        flow=flow.name,
+        bounds=bounds,
+        survey=survey,
+        changes=changes,
+        partitions=tuple(
+            _row(part, facts[part].source_log if part in facts else logs[part], ledgers[part], shards) for part in every
+        ),
+        problems=tuple(problem for fact in facts.values() if (problem := judge(fact)) is not None),
+        warnings=topic_warnings(survey),
+    )
+
+
+def _facts(
+    pair: ClusterPair, survey: Survey, every: list[TopicPartition], tick: Tick
+) -> dict[TopicPartition, PartitionFacts]:
+    """Facts of the partitions that have their place on the target already."""
+    pairs: dict[TopicPartition, TopicPartition] = {}
+    for part in every:
+        target = survey.target_topics.get(survey.selection.topics[part.topic])
+        if target is not None and part.partition < target.partitions:
+            pairs[part] = TopicPartition(target.name, part.partition)
+    topics = (survey.source_topics, survey.target_topics)
+    return gather_facts(pair, record=survey.record, pairs=pairs, topics=topics, ledger=survey.ledger, tick=tick)
+
+
+def _row(part: TopicPartition, log: LogOffsets, ledger: PartitionLedger | None, shards: int) -> dict[str, Any]:
+    progress = log.start if ledger is None else ledger.latest.next_offset
+    return {
+        "topic": part.topic,
+        "partition": part.partition,
+        "shard": naming.shard_of(part, shards),
+        "progress": progress,
+        "source_start": log.start,
+        "source_end": log.stable,
+        "to_copy": max(0, log.stable - progress),
+        "mirrored_through": None if ledger is None else show(ledger.latest.through_ms),
+    }

@@ -1,0 +1,127 @@
+"""Where a flow stands: progress, lag and the recovery point. Works from the target alone when the source is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import (
+    AuthenticationFailed,
+    ClusterUnreachable,
+    FlowNotPrepared,
+    MirrorError,
+    TopicDeleted,
+)
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.bounds import show
+from airflow_provider_mm2.mirror.interval.facts import current_generation
+from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.ledger import read_ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStatus:
+    """A flow as it stands; ``source_problem`` says why nothing is known of the source."""
+
+    record: FlowRecord
+    ledger: Mapping[TopicPartition, PartitionLedger]
+    source_logs: Mapping[TopicPartition, LogOffsets]
+    unsaved_groups: tuple[TopicPartition, ...]
+    source_problem: str | None
+    now_ms: int
+
+    @property
+    def rpo_s(self) -> float | None:
+        """Seconds since the earliest time that every partition is mirrored through; None: nothing can be claimed."""
+        through = [ledger.latest.through_ms for ledger in self.ledger.values()]
+        known = [moment for moment in through if moment is not None]
+        return (self.now_ms - min(known)) / 1000 if known and len(known) == len(through) else None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is worth knowing and stops nothing."""
+        return tuple(
+            f"{part}: the progress group has no offset (expired or deleted); the ledger decides and the next run "
+            "restores it"
+            for part in self.unsaved_groups
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``mm2 status --json``."""
+        return {
+            "flow": self.record.flow,
+            "active_side": self.record.active_side.value,
+            "frozen": self.record.frozen,
+            "partitions": [self._row(part) for part in sorted(self.ledger)],
+            "rpo_s": self.rpo_s,
+            "source_problem": self.source_problem,
+            "warnings": list(self.warnings),
+        }
+
+    def _row(self, part: TopicPartition) -> dict[str, Any]:
+        latest, log = self.ledger[part].latest, self.source_logs.get(part)
+        return {
+            "topic": part.topic,
+            "partition": part.partition,
+            "progress": latest.next_offset,
+            "source_end": None if log is None else log.stable,
+            "lag": None if log is None else max(0, log.stable - latest.next_offset),
+            "mirrored_through": None if latest.through_ms is None else show(latest.through_ms),
+            "target_topic": latest.target_topic,
+            "target_end": latest.target_end,
+            "records": self.ledger[part].records,
+            "open_transaction_at": None if log is None or log.stable == log.end else log.stable,
+        }
+
+
+def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatus:
+    """Read where a flow stands.
+
+    :raises FlowNotPrepared: it never ran.
+    :raises MirrorError: the target cannot be read.
+    """
+    gate, topic = naming.gate_topic(flow.name), naming.ledger_topic(flow.name)
+    present = pair.target.describe_topics([gate, topic])
+    record = read_gate(pair.target, flow.name, tick) if gate in present else None
+    if record is None:
+        raise FlowNotPrepared(flow=flow.name)
+    ledger: dict[TopicPartition, PartitionLedger] = {}
+    for shard in range(present[topic].partitions if topic in present else 0):
+        for part, entries in read_ledger(pair.target, flow.name, shard, tick).items():
+            current = current_generation(entries, record)
+            if current is not None:
+                ledger[part] = current
+    targets = {part: entries.latest.target for part, entries in ledger.items()}
+    alive = pair.target.describe_topics(sorted({target.topic for target in targets.values()}))
+    asked = [target for target in targets.values() if target.topic in alive]
+    committed = pair.target.committed(naming.progress_group(flow.name), asked, tick)
+    logs, problem = _source_logs(pair, list(ledger))
+    return FlowStatus(
+        record=record,
+        ledger=ledger,
+        source_logs=logs,
+        unsaved_groups=tuple(part for part, target in targets.items() if target in asked and target not in committed),
+        source_problem=problem,
+        now_ms=int(time.time() * 1000),
+    )
+
+
+def _source_logs(
+    pair: ClusterPair, parts: list[TopicPartition]
+) -> tuple[Mapping[TopicPartition, LogOffsets], str | None]:
+    """The source's logs, or why they cannot be had: a status is wanted most when the source is gone."""
+    try:
+        topics = pair.source.describe_topics(sorted({part.topic for part in parts}))
+        present = [part for part in parts if part.topic in topics and part.partition < topics[part.topic].partitions]
+        return pair.source.log_offsets(present), None
+    except (ClusterUnreachable, AuthenticationFailed, TopicDeleted) as error:
+        return {}, _first_line(error)
+
+
+def _first_line(error: MirrorError) -> str:
+    return str(error).split("\n", 1)[0]
