@@ -219,6 +219,37 @@ class IntervalOverlaps(MirrorError):
     next_move: ClassVar[str] = "pass since={through}, or turn strict off: a run then goes on at the recorded progress"
 
 
+@dataclass(kw_only=True, eq=False)
+class FilesInTheWay(SettingsError):
+    """Files that were to be written exist already."""
+
+    paths: tuple[str, ...]
+    found: ClassVar[str] = "these files exist already: {paths}"
+    likely_cause: ClassVar[str] = "mm2 init was run here before, and the files may have been edited since"
+    next_move: ClassVar[str] = "give another directory, or --force to overwrite them; nothing was written"
+
+
+@dataclass(kw_only=True, eq=False)
+class ShardUnknown(SettingsError):
+    """A task was given a shard that the flow does not have."""
+
+    shard: str
+    shards: int
+    found: ClassVar[str] = "there is no shard {shard}: the flow is recorded with {shards}, counted from 0"
+    likely_cause: ClassVar[str] = "a hand-written DAG maps over other numbers than the plan task gives"
+    next_move: ClassVar[str] = "map over the plan's output, or leave shard= out to mirror all shards in one task"
+
+
+@dataclass(kw_only=True, eq=False)
+class TasksFailed(MirrorError):
+    """Tasks of a run before this one did not succeed, so the run must not look as if it had."""
+
+    tasks: tuple[str, ...]
+    found: ClassVar[str] = "not mirrored as a whole: {tasks}"
+    likely_cause: ClassVar[str] = "see the log of the task; the other shards are mirrored, their records are safe"
+    next_move: ClassVar[str] = "clear the failed task (with downstream), or wait for the next run, which covers it too"
+
+
 # --- reaching a cluster ---
 
 
@@ -713,6 +744,26 @@ class ForeignWrites(MirrorError):
     )
     likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
     next_move: ClassVar[str] = "stop the writer; on_foreign_writes: accept in the flow goes on behind its records"
+
+
+@dataclass(kw_only=True, eq=False)
+class TargetTransactionOpen(RetriableError):
+    """Somebody else's transaction is open on a target partition: what it holds cannot be counted yet."""
+
+    target_topic: str
+    partition: int
+    stable: int
+    end: int
+    found: ClassVar[str] = (
+        "{target_topic}-{partition} has an open transaction that is not ours at offset {stable} (the log ends at {end})"
+    )
+    likely_cause: ClassVar[str] = (
+        "an application or another mirror writes to the target topic, or a broker lost the markers of a transaction"
+    )
+    next_move: ClassVar[str] = (
+        "kafka-transactions.sh --bootstrap-server TARGET find-hanging --topic {target_topic} names its producer; run "
+        "again when it has ended"
+    )
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import Fenced, FlowChanged, MirrorError, TargetTopicGone
+from airflow_provider_mm2.mirror.errors import Fenced, FlowChanged, MirrorError, TargetTopicGone, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
@@ -69,7 +69,8 @@ def admit(shard: Shard, lease: Lease, tick: Tick) -> Admission:
     try:
         return _look(shard, tick)
     except MirrorError as verdict:
-        if verdict.retriable:
+        passes_by_itself = verdict.retriable and not isinstance(verdict, TargetTransactionOpen)
+        if passes_by_itself:
             raise
         first = verdict
     lease.confirm()

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import MirrorError
+from airflow_provider_mm2.mirror.errors import MirrorError, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
 from airflow_provider_mm2.mirror.interval.facts import current_generation, gather_facts
@@ -81,6 +81,7 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     new = [part for part in every if part not in facts]
     logs = pair.source.log_offsets(new)
     ledgers = {part: current_generation(survey.ledger.get(part), survey.record) for part in every}
+    found = [problem for fact in facts.values() if (problem := judge(fact)) is not None]
     shards = survey.record.shards
     return Outlook(
         flow=flow.name,
@@ -90,8 +91,18 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
         partitions=tuple(
             _row(part, facts[part].source_log if part in facts else logs[part], ledgers[part], shards) for part in every
         ),
-        problems=tuple(problem for fact in facts.values() if (problem := judge(fact)) is not None),
-        warnings=topic_warnings(survey),
+        problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
+        warnings=topic_warnings(survey) + _open_transactions(found),
+    )
+
+
+def _open_transactions(found: list[MirrorError]) -> tuple[str, ...]:
+    """A plan fences nothing, so an open transaction on the target may well be a run of this flow at work."""
+    return tuple(
+        f"{problem.target_topic}-{problem.partition} has an open transaction at offset {problem.stable}: a run is at "
+        "work, or somebody else writes there"
+        for problem in found
+        if isinstance(problem, TargetTransactionOpen)
     )
 
 

@@ -22,6 +22,7 @@ from airflow_provider_mm2.mirror.errors import (
     SourceTruncated,
     TargetLostData,
     TargetTopicRecreated,
+    TargetTransactionOpen,
     TopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
@@ -134,8 +135,16 @@ def judge(facts: PartitionFacts) -> MirrorError | None:
     successor has overtaken.
     """
     if facts.ledger is None:
-        return _judge_unknown(facts)
-    return _judge_identity(facts, facts.ledger) or _judge_offsets(facts, facts.ledger)
+        return _judge_unknown(facts) or _judge_open(facts)
+    return _judge_identity(facts, facts.ledger) or _judge_offsets(facts, facts.ledger) or _judge_open(facts)
+
+
+def _judge_open(facts: PartitionFacts) -> MirrorError | None:
+    """After our fence no transaction of ours is open, so one that is would slip uncounted into the mirrored range."""
+    target, log = facts.target, facts.target_log
+    if log.stable == log.end:
+        return None
+    return TargetTransactionOpen(target_topic=target.topic, partition=target.partition, stable=log.stable, end=log.end)
 
 
 def _judge_unknown(facts: PartitionFacts) -> MirrorError | None:

@@ -312,10 +312,13 @@ class ConfluentCopier:
                     raise _too_large(part.range.source, *part.largest)
 
     def _raise_general(self, messages: list[Message]) -> None:
-        """Errors that belong to no partition: connection trouble passes, the rest ends the attempt."""
+        """Errors that belong to no partition: connection trouble passes, the rest ends the attempt.
+
+        The client asks for a coordinator of its group, which we never use, so a missing right to it is nothing.
+        """
         for message in messages:
             error = message.error()
-            if error is not None and not is_away(error):
+            if error is not None and not is_away(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                 raise translate(error, alias=self._source.alias, operation="read the source", topic=message.topic())
 
     def _raise_source(self, part: PartitionCopy, error: KafkaError) -> None:

@@ -62,7 +62,7 @@ class RangeReader:
                 elif error.code() == KafkaError._PARTITION_EOF:
                     if end is None or (message.offset() or 0) >= end:
                         return
-                elif not is_away(error):
+                elif not is_away(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                     raise translate(error, alias=self._alias, operation=f"read {partition}", topic=partition.topic)
             self._watch.raise_refused()
             if time.monotonic() - heard > READ_LIMIT_S:
