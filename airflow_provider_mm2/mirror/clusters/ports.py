@@ -172,8 +172,13 @@ class Copier(Protocol):
 class ClusterPair(Protocol):
     """Both clusters, and the engine between them."""
 
-    source: ClusterReader
-    target: TargetCluster
+    @property
+    def source(self) -> ClusterReader:
+        """The cluster that is read."""
+
+    @property
+    def target(self) -> TargetCluster:
+        """The cluster that is written."""
 
     def copier(self, settings: CopierSettings) -> Copier:
         """A copy engine for one shard."""

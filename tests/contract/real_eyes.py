@@ -1,0 +1,84 @@
+"""What a plain client sees of a real cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import cast
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError
+from confluent_kafka import Message as KafkaMessage
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from airflow_provider_mm2.mirror.model import TopicPartition
+from tests.fakes.log import NO_TIMESTAMP, Message
+
+LIMIT_S = 60.0
+EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+
+def end_of(admin: AdminClient, partition: TopicPartition) -> int:
+    """The high watermark."""
+    return _offset(admin, partition, LATEST, IsolationLevel.READ_UNCOMMITTED)
+
+
+def read_committed(
+    settings: Mapping[str, str], admin: AdminClient, partition: TopicPartition
+) -> list[tuple[int, Message]]:
+    """All records from the log start to the last stable offset.
+
+    :raises AssertionError: the end was not reached within a minute.
+    """
+    start = _offset(admin, partition, EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+    stable = _offset(admin, partition, LATEST, IsolationLevel.READ_COMMITTED)
+    consumer = Consumer(
+        {
+            **settings,
+            "group.id": "lab",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "fetch.wait.max.ms": 10,
+        }
+    )
+    consumer.assign([KafkaPartition(*partition, start)])
+    found: list[tuple[int, Message]] = []
+    deadline = time.monotonic() + LIMIT_S
+    try:
+        while True:
+            assert time.monotonic() < deadline, f"the end of {partition} was not reached"
+            for message in consumer.consume(1000, 0.1):
+                error = message.error()
+                if error is None:
+                    found.append((message.offset() or 0, _plain(message)))
+                elif error.code() != KafkaError._PARTITION_EOF:
+                    raise AssertionError(str(error))
+                elif (message.offset() or 0) >= stable:
+                    return found
+    finally:
+        consumer.close()
+
+
+def _plain(message: KafkaMessage) -> Message:
+    _, timestamp = message.timestamp()
+    headers = cast("list[tuple[str, bytes | None]] | None", message.headers())
+    return Message(
+        key=_bytes(message.key()),
+        value=_bytes(message.value()),
+        headers=tuple(headers or ()),
+        timestamp_ms=NO_TIMESTAMP if timestamp < 0 else timestamp,
+    )
+
+
+def _bytes(data: object) -> bytes | None:
+    assert data is None or isinstance(data, bytes)
+    return data
+
+
+def _offset(admin: AdminClient, partition: TopicPartition, spec: OffsetSpec, isolation: IsolationLevel) -> int:
+    asked = KafkaPartition(*partition)
+    (future,) = admin.list_offsets({asked: spec}, isolation_level=isolation).values()
+    return int(future.result(LIMIT_S).offset)

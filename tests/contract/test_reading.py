@@ -1,0 +1,138 @@
+"""``ClusterReader``: bounded reads, which see what ``read_committed`` sees and always come to an end."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_mm2.mirror.model import LogRecord
+from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
+from tests.contract.route import MakeRoute, Route, no_tick
+from tests.fakes.log import NO_TIMESTAMP, Message, Outcome
+
+
+class Stop(Exception):
+    """Raised by a tick to end a wait."""
+
+
+def stop() -> None:
+    """End the wait."""
+    raise Stop
+
+
+@pytest.fixture
+def mixed(route: Route) -> Route:
+    """Give a source log with all kinds: 0-1 plain, 2-4 aborted, 5 marker, 6-7 committed, 8 marker, 9 plain."""
+    route.produce(*messages(2))
+    route.transaction(*messages(3, first=2), outcome=Outcome.ABORTED)
+    route.transaction(*messages(2, first=6))
+    route.produce(*messages(1, first=9))
+    return route
+
+
+def test_state_of_an_empty_log(lab: Lab, route: Route) -> None:
+    """An empty log is read at once, as nothing."""
+    assert list(lab.pair.source.read_state(route.source(), no_tick)) == []
+
+
+def test_state_to_the_end(lab: Lab, route: Route) -> None:
+    """All records up to the end are given in order, tombstones and records without a key among them."""
+    given = [Message(key=b"a", value=b"1"), Message(key=b"a"), Message(value=b"2"), Message(key=b"", value=b"")]
+    route.produce(*given)
+    assert list(lab.pair.source.read_state(route.source(), no_tick)) == [
+        LogRecord(offset=offset, key=message.key, value=message.value) for offset, message in enumerate(given)
+    ]
+
+
+def test_state_hides_aborted_and_open(lab: Lab, mixed: Route) -> None:
+    """Aborted records and those of an open transaction are not state; a marker at the end does not hold the read."""
+    lab.open_transaction(Side.SOURCE, mixed.source(), *messages(2))
+    found = lab.pair.source.read_state(mixed.source(), no_tick)
+    assert [record.offset for record in found] == [0, 1, 6, 7, 9]
+
+
+def test_state_after_only_aborted(lab: Lab, route: Route) -> None:
+    """A log that holds only aborted records reads as empty, without waiting for a record to come."""
+    route.transaction(*messages(5), outcome=Outcome.ABORTED)
+    assert list(lab.pair.source.read_state(route.source(), no_tick)) == []
+
+
+def test_state_begins_at_the_log_start(lab: Lab, mixed: Route) -> None:
+    """What retention took is not missed."""
+    lab.delete_records(Side.SOURCE, mixed.source(), 7)
+    assert [record.offset for record in lab.pair.source.read_state(mixed.source(), no_tick)] == [7, 9]
+
+
+def test_state_read_twice(lab: Lab, route: Route) -> None:
+    """A second read sees what was written since the first."""
+    route.produce(*messages(2))
+    assert len(lab.pair.source.read_state(route.source(), no_tick)) == 2
+    route.produce(*messages(1))
+    assert len(lab.pair.source.read_state(route.source(), no_tick)) == 3
+
+
+def test_state_ends_with_its_tick(lab: Lab, mixed: Route) -> None:
+    """A tick that raises ends the read, and the next read is whole again."""
+    with pytest.raises(Stop):
+        lab.pair.source.read_state(mixed.source(), stop)
+    assert len(lab.pair.source.read_state(mixed.source(), no_tick)) == 5
+
+
+def test_first_visible_skips(lab: Lab, mixed: Route) -> None:
+    """Aborted data and markers are passed over, and a marker's own offset counts as nothing."""
+    assert lab.pair.source.first_visible(mixed.source(), 2, 10) == (6, BASE_MS + 6000)
+    assert lab.pair.source.first_visible(mixed.source(), 8, 10) == (9, BASE_MS + 9000)
+    assert lab.pair.source.first_visible(mixed.source(), 1, 2) == (1, BASE_MS + 1000)
+
+
+def test_first_visible_of_nothing(lab: Lab, mixed: Route) -> None:
+    """A range without a visible record has none: only aborted data, only a marker, or no width."""
+    assert lab.pair.source.first_visible(mixed.source(), 2, 6) is None
+    assert lab.pair.source.first_visible(mixed.source(), 8, 9) is None
+    assert lab.pair.source.first_visible(mixed.source(), 4, 4) is None
+    assert lab.pair.source.first_visible(mixed.source(), 10, 10) is None
+
+
+def test_first_visible_without_timestamp(lab: Lab, route: Route) -> None:
+    """A record without a timestamp has -1."""
+    route.produce(Message(value=b"v", timestamp_ms=NO_TIMESTAMP))
+    assert lab.pair.source.first_visible(route.source(), 0, 1) == (0, NO_TIMESTAMP)
+
+
+def test_count_visible(lab: Lab, mixed: Route) -> None:
+    """Only records that a reader is given are counted, the range's end not included."""
+    reader = lab.pair.source
+    counts = [
+        reader.count_visible(mixed.source(), *ends, no_tick) for ends in [(0, 10), (0, 7), (2, 6), (7, 9), (3, 3)]
+    ]
+    assert counts == [5, 3, 0, 1, 0]
+
+
+def test_reads_end_at_the_stable_offset(lab: Lab, mixed: Route) -> None:
+    """What lies behind the last stable offset is nothing to a reader, and it does not wait for it."""
+    lab.open_transaction(Side.SOURCE, mixed.source(), *messages(2))
+    assert lab.pair.source.count_visible(mixed.source(), 0, 12, no_tick) == 5
+    assert lab.pair.source.count_visible(mixed.source(), 10, 12, no_tick) == 0
+    assert lab.pair.source.count_visible(mixed.source(), 11, 12, no_tick) == 0
+    assert lab.pair.source.first_visible(mixed.source(), 10, 12) is None
+    assert lab.pair.source.first_visible(mixed.source(), 11, 12) is None
+
+
+def test_reads_begin_at_the_log_start(lab: Lab, mixed: Route) -> None:
+    """What retention took from the range's beginning is not counted, and not an error."""
+    lab.delete_records(Side.SOURCE, mixed.source(), 7)
+    assert lab.pair.source.count_visible(mixed.source(), 0, 10, no_tick) == 2
+    assert lab.pair.source.first_visible(mixed.source(), 0, 10) == (7, BASE_MS + 7000)
+    assert lab.pair.source.count_visible(mixed.source(), 0, 5, no_tick) == 0
+
+
+def test_reads_pass_holes(lab: Lab, make_route: MakeRoute) -> None:
+    """Offsets that compaction took are passed over by every read."""
+    route = make_route(settings=COMPACTED)
+    keys = (b"a", b"b", b"a", b"c", b"b")
+    route.produce(*(Message(key=key, value=b"v", timestamp_ms=BASE_MS) for key in keys))
+    lab.compact(Side.SOURCE, route.source())
+    reader = lab.pair.source
+    assert [record.offset for record in reader.read_state(route.source(), no_tick)] == [2, 3, 4, 5]
+    assert reader.first_visible(route.source(), 0, 6) == (2, BASE_MS)
+    assert reader.first_visible(route.source(), 0, 2) is None
+    assert reader.count_visible(route.source(), 0, 5, no_tick) == 3

@@ -1,0 +1,30 @@
+"""The pair: ``ClusterPair`` for the code under test, two ``FakeCluster`` and a clock for the test itself."""
+
+from __future__ import annotations
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Copier, TargetCluster
+from airflow_provider_mm2.mirror.model import CopierSettings
+from tests.fakes.clock import FakeClock
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.copier import FakeCopier
+from tests.fakes.hooks import Hooks
+from tests.fakes.reader import FakeReader, FakeTarget
+
+
+class FakePair:
+    """``source`` and ``target`` are the Protocols, ``us`` and ``eu`` the clusters behind them."""
+
+    def __init__(self, source_alias: str = "us", target_alias: str = "eu") -> None:
+        self.clock = FakeClock()
+        self.hooks = Hooks()
+        self.us = FakeCluster(source_alias, self.clock)
+        self.eu = FakeCluster(target_alias, self.clock)
+        self.source: ClusterReader = FakeReader(self.us)
+        self.target: TargetCluster = FakeTarget(self.eu)
+
+    def copier(self, settings: CopierSettings) -> Copier:
+        """A copy engine for one shard."""
+        return FakeCopier(settings, self.us, self.eu, self.hooks)
+
+    def close(self) -> None:
+        """Nothing to let go."""

@@ -1,0 +1,167 @@
+"""``ClusterReader`` and ``TargetCluster`` on a fake cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
+from airflow_provider_mm2.mirror.errors import KafkaBusy, KafkaFailure, TopicDeleted
+from airflow_provider_mm2.mirror.model import (
+    LogOffsets,
+    LogRecord,
+    NewTopic,
+    TopicInfo,
+    TopicPartition,
+    TopicSetting,
+)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.lock_group import FakeMembership
+from tests.fakes.producer import FakeStateWriter
+
+PENDING_LIMIT_S = 60
+"""How long the fake waits for pending offsets; each tick lets a second of its clock pass."""
+
+
+class FakeReader:
+    """Read access to a fake cluster."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.alias = cluster.alias
+        self._cluster = cluster
+
+    def cluster_id(self) -> str:
+        """The cluster's own id."""
+        self._cluster.reach()
+        return self._cluster.cluster_id
+
+    def list_topics(self) -> Mapping[str, int]:
+        """All topics and their partition counts."""
+        self._cluster.reach()
+        return {name: len(topic.logs) for name, topic in self._cluster.topics.items()}
+
+    def describe_topics(self, names: Collection[str]) -> Mapping[str, TopicInfo]:
+        """Facts of the topics that exist."""
+        self._cluster.reach()
+        return {
+            name: TopicInfo(
+                name=name,
+                topic_id=topic.topic_id,
+                partitions=len(topic.logs),
+                replication_factor=topic.replication_factor,
+            )
+            for name, topic in self._cluster.topics.items()
+            if name in names
+        }
+
+    def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
+        """Settings of topics.
+
+        :raises TopicDeleted: one does not exist.
+        """
+        self._cluster.reach()
+        for name in names:
+            if name not in self._cluster.topics:
+                raise TopicDeleted(alias=self.alias, topic=name)
+        return {name: self._cluster.topics[name].all_settings() for name in names}
+
+    def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
+        """Ends of the logs."""
+        return {partition: self._cluster.log(partition).offsets for partition in partitions}
+
+    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
+        """Every visible record."""
+        tick()
+        log = self._cluster.log(partition)
+        return [
+            LogRecord(offset=entry.offset, key=entry.message.key, value=entry.message.value)
+            for entry in log.visible()
+            if entry.message is not None
+        ]
+
+    def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
+        """Offset and timestamp of the first visible record."""
+        entry = next(self._cluster.log(partition).visible(start, end), None)
+        return None if entry is None or entry.message is None else (entry.offset, entry.message.timestamp_ms)
+
+    def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
+        """Number of visible records."""
+        tick()
+        return sum(1 for _ in self._cluster.log(partition).visible(start, end))
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+
+class FakeTarget(FakeReader):
+    """A fake cluster as a target."""
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Create those that do not exist."""
+        self._cluster.reach()
+        for topic in topics:
+            if topic.name not in self._cluster.topics:
+                self._cluster.create_topic(topic.name, topic.partitions, topic.settings, topic.replication_factor or 1)
+
+    def grow_topic(self, topic: str, partitions: int) -> None:
+        """Add partitions.
+
+        :raises TopicDeleted: there is no such topic.
+        :raises KafkaFailure: it has as many already.
+        """
+        self._cluster.reach()
+        found = self._cluster.topics.get(topic)
+        if found is None:
+            raise TopicDeleted(alias=self.alias, topic=topic)
+        if partitions <= len(found.logs):
+            raise KafkaFailure(
+                alias=self.alias,
+                operation=f"raise {topic} to {partitions} partitions",
+                code="INVALID_PARTITIONS",
+                problem=f"it has {len(found.logs)}",
+            )
+        self._cluster.grow_topic(topic, partitions)
+
+    def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
+        """Stable offsets; while a transaction holds offsets of the group this ticks, and gives up in the end.
+
+        :raises KafkaBusy: they were still pending after a minute of the fake's clock.
+        """
+        tick()
+        waited_s = 0
+        while self._cluster.pending(group, partitions):
+            if waited_s >= PENDING_LIMIT_S:
+                raise KafkaBusy(
+                    alias=self.alias,
+                    operation=f"read offsets of {group}",
+                    code="UNSTABLE_OFFSET_COMMIT",
+                    problem=f"a transaction is open for {waited_s} s",
+                )
+            self._cluster.clock.advance(1)
+            waited_s += 1
+            tick()
+        self._cluster.reach()
+        offsets = self._cluster.groups.get(group, {})
+        return {partition: offsets[partition] for partition in partitions if partition in offsets}
+
+    def list_groups(self) -> Sequence[str]:
+        """Groups with offsets or members."""
+        self._cluster.reach()
+        locks = [group for group, lock in self._cluster.locks.items() if lock.members]
+        return [*self._cluster.groups, *locks]
+
+    def group_topics(self, group: str) -> frozenset[str]:
+        """Topics on which the group has offsets."""
+        self._cluster.reach()
+        return frozenset(partition.topic for partition in self._cluster.groups.get(group, {}))
+
+    def membership(self, group: str, topic: str, owner: str, session_s: float) -> Membership:
+        """A member-to-be of a lock group.
+
+        :raises TopicDeleted: there is no such topic.
+        """
+        self._cluster.log(TopicPartition(topic, 0))
+        return FakeMembership(self._cluster, group, owner, session_s)
+
+    def state_writer(self, transactional_id: str) -> StateWriter:
+        """A writer of state records."""
+        return FakeStateWriter(self._cluster, transactional_id)
