@@ -1,0 +1,1 @@
+"""Hooks: Airflow connections turned into settings of Kafka clients."""

@@ -1,0 +1,135 @@
+"""Airflow connections as settings of Kafka clients, with every secret masked before anything can log it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from airflow.sdk import BaseHook
+
+from airflow_provider_mm2.mirror.clusters.config import is_secret, plain_secrets, resolve_settings
+from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow
+from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
+from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
+
+_ASSIGNED = re.compile(r"""(?:password|secret|token)\w*\s*=\s*(["'])(?P<text>.+?)\1""", re.IGNORECASE)
+_SHORTEST_LINE = 12
+"""Shortest line of a key file that is masked by itself: shorter ones would blot out words of ordinary lines."""
+
+
+class KafkaClusterHook(BaseHook):
+    """The librdkafka settings behind a connection of the official type ``kafka``, used as it is.
+
+    Only the connection's extra counts; host, login and password are left alone, as the official provider does.
+
+    :param kafka_conn_id: id of the connection.
+    """
+
+    conn_name_attr = "kafka_conn_id"
+    default_conn_name = "kafka_default"
+    conn_type = "kafka"
+    hook_name = "Kafka cluster"
+
+    def __init__(self, kafka_conn_id: str = default_conn_name) -> None:
+        super().__init__()
+        self.kafka_conn_id = kafka_conn_id
+
+    def get_conn(self) -> dict[str, object]:
+        """The settings, a new dictionary each time; a client is made from them in the task itself, never here.
+
+        :raises ConnectionMissing: there is no such connection, its extra is not a JSON object of plain values, has no
+            ``bootstrap.servers`` or names a callback.
+        """
+        try:
+            connection = self.get_connection(self.kafka_conn_id)
+        except AirflowNotFoundException:
+            raise self._unusable("it is not defined") from None
+        settings = self._parsed(connection.extra)
+        mask_secrets(settings)
+        self._check(settings)
+        return settings
+
+    def _parsed(self, extra: str | None) -> dict[str, object]:
+        """The extra as a mapping. The parser's own error holds the text, secrets and all, and is dropped."""
+        try:
+            settings = json.loads(extra or "{}")
+        except ValueError:
+            settings = None
+        if not isinstance(settings, dict):
+            raise self._unusable("its extra is not a JSON object")
+        return settings
+
+    def _check(self, settings: Mapping[str, object]) -> None:
+        callbacks = sorted(key for key in settings if key.endswith("_cb"))
+        if callbacks:
+            raise self._unusable(f"it names callbacks ({', '.join(callbacks)}), which are not taken yet")
+        nested = sorted(key for key, value in settings.items() if not isinstance(value, str | int | float | bool))
+        if nested:
+            raise self._unusable(f"{', '.join(nested)} in its extra is not text, a number, true or false")
+        if not settings.get("bootstrap.servers"):
+            raise self._unusable("its extra has no bootstrap.servers (its host and port are not looked at)")
+
+    def _unusable(self, problem: str) -> ConnectionMissing:
+        return ConnectionMissing(connection=self.kafka_conn_id, problem=problem)
+
+
+def pair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
+    """Settings of both clusters by alias: from connections where the flow names them, with ``${NAME}`` filled in.
+
+    Call it in ``execute()`` only: it asks Airflow and the environment of the worker.
+
+    :raises SecretInFlow: a cluster holds a secret in plain text.
+    :raises ConnectionMissing: a connection cannot be used.
+    :raises VariableMissing: an environment variable is not set.
+    """
+    refuse_plain_secrets(flow)
+    return {cluster.alias: _settings_of(cluster) for cluster in (flow.source, flow.target)}
+
+
+def refuse_plain_secrets(flow: MirrorFlow) -> None:
+    """Refuse secrets in plain text: what a flow holds ends in Airflow's database and pages.
+
+    :raises SecretInFlow: with the names of the settings.
+    """
+    for cluster in (flow.source, flow.target):
+        refuse_plain_secrets_in(cluster.alias, cluster.settings or {})
+
+
+def refuse_plain_secrets_in(alias: str, settings: Mapping[str, object]) -> None:
+    """Refuse secrets in plain text in the settings of one cluster, which may not make a valid flow yet.
+
+    :raises SecretInFlow: with the names of the settings.
+    """
+    found = plain_secrets(ClusterSettings.model_construct(alias=alias, settings=dict(settings)))
+    if found:
+        mask_secrets({key: settings[key] for key in found})
+        raise SecretInFlow(alias=alias, settings=found)
+
+
+def mask_secrets(settings: Mapping[str, object]) -> None:
+    """Have Airflow mask the secret values in everything it logs, by our own list of keys.
+
+    Airflow goes by words in a key's name and takes ``ssl.key.pem`` or ``sasl.jaas.config`` for harmless.
+    """
+    for key, value in settings.items():
+        if is_secret(key):
+            for text in sorted(set(_forms(key, value if isinstance(value, str) else json.dumps(value)))):
+                mask_secret(text)
+
+
+def _forms(key: str, secret: str) -> Iterator[str]:
+    """A secret as it may turn up: whole, escaped, a line of it, the password inside it."""
+    yield from filter(None, (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]))
+    lines = [line.strip() for line in secret.splitlines()]
+    yield from (line for line in lines if len(line) >= _SHORTEST_LINE and not line.startswith("-----"))
+    yield from (match.group("text") for match in _ASSIGNED.finditer(secret))
+    if key.endswith("user.info"):
+        yield from filter(None, (secret.partition(":")[2],))
+
+
+def _settings_of(cluster: ClusterSettings) -> dict[str, object]:
+    connection = None if cluster.connection is None else KafkaClusterHook(cluster.connection).get_conn()
+    resolved = resolve_settings(cluster, connection)
+    mask_secrets(resolved)
+    return resolved

@@ -1,0 +1,35 @@
+"""What Airflow asks a provider for: a literal, since every Airflow process reads it at its start."""
+
+from __future__ import annotations
+
+
+def get_provider_info() -> dict[str, object]:
+    """Give the description that Airflow's provider manager validates.
+
+    A fault in it stops every Airflow command, so a test holds it against Airflow's own schemas. The connection type
+    ``kafka`` belongs to the official provider and is used as it is: declaring it here would take it over.
+    """
+    return {
+        "package-name": "airflow-provider-mm2",
+        "name": "Kafka mirror (MM2)",
+        "description": "Mirror intervals between two Apache Kafka clusters exactly once, and fail over to the copy.",
+        "integrations": [
+            {
+                "integration-name": "Apache Kafka",
+                "external-doc-url": "https://kafka.apache.org/documentation/#georeplication",
+                "tags": ["apache"],
+            }
+        ],
+        "operators": [
+            {
+                "integration-name": "Apache Kafka",
+                "python-modules": ["airflow_provider_mm2.operators.mirror"],
+            }
+        ],
+        "hooks": [
+            {
+                "integration-name": "Apache Kafka",
+                "python-modules": ["airflow_provider_mm2.hooks.cluster"],
+            }
+        ],
+    }

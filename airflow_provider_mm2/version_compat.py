@@ -1,0 +1,53 @@
+"""The one place that knows what differs between the Airflow versions that are supported (3.1.8 and newer)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from airflow.sdk import Context
+from airflow.sdk.log import mask_secret
+
+if TYPE_CHECKING:
+    from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+else:
+    try:
+        from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+    except ImportError:  # 3.1
+        from airflow.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+
+__all__ = ["AirflowFailException", "AirflowNotFoundException", "cron_timetable", "mask_secret", "task_states"]
+
+
+class _DagRun(Protocol):
+    """What is used of a DAG run here."""
+
+    dag_id: str
+    run_id: str
+    run_after: datetime
+
+
+def cron_timetable(cron: str, *, with_interval: bool) -> Any:
+    """A timetable in UTC: with an interval that ends when the run starts, or a mere trigger of zero width.
+
+    :raises ValueError: Airflow cannot use the expression.
+    """
+    names = ("CronDataIntervalTimetable", "interval") if with_interval else ("CronTriggerTimetable", "trigger")
+    sdk: Any = importlib.import_module("airflow.sdk")
+    home = sdk if names[0] in sdk.__all__ else importlib.import_module(f"airflow.timetables.{names[1]}")  # 3.1
+    timetable = getattr(home, names[0])(cron, timezone="UTC")
+    try:
+        timetable.validate()
+    except AirflowTimetableInvalid as error:
+        raise ValueError(f"Airflow refuses {cron!r}: {error}") from None
+    return timetable
+
+
+def task_states(context: Context, task_ids: list[str]) -> Mapping[str, str]:
+    """States of tasks of this run, by task id and, where mapped, ``<task id>_<map index>``."""
+    instance: Any = context["ti"]
+    run = cast("_DagRun", context["dag_run"])
+    states = instance.get_task_states(dag_id=run.dag_id, task_ids=task_ids, run_ids=[run.run_id])
+    return cast("Mapping[str, str]", states.get(run.run_id, {}))
