@@ -48,14 +48,9 @@ def test_plain_keys(key: str) -> None:
 
 def test_plain_secrets_of_a_flow() -> None:
     """A secret in a flow is plain unless its whole value is one variable."""
-    settings: dict[str, str | int | float | bool] = {
-        "bootstrap.servers": "b:1",
-        "sasl.password": "x${A}",
-        "ssl.key.pem": "${PEM}",
-    }
-    assert config.plain_secrets(ClusterSettings(alias="us", settings={"bootstrap.servers": "b:1", **secrets})) == (
-        "sasl.password",
-    )
+    secrets = {"sasl.password": "x${A}", "ssl.key.pem": "${PEM}"}
+    cluster = ClusterSettings(alias="us", settings={"bootstrap.servers": "b:1", **secrets})
+    assert config.plain_secrets(cluster) == ("sasl.password",)
 
 
 def test_variables_are_filled_in() -> None:
