@@ -1,0 +1,187 @@
+"""What all tasks of a flow have in common: the flow, its connections, the run's times, failing and stopping."""
+
+from __future__ import annotations
+
+import socket
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator, Context
+
+from airflow_provider_mm2.hooks.cluster import pair_settings, refuse_plain_secrets, refuse_plain_secrets_in
+from airflow_provider_mm2.mirror.errors import BoundRefused, MirrorError, Stopped
+from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
+from airflow_provider_mm2.mirror.flow_file import find_flow, flow_folder, flow_from_mapping
+from airflow_provider_mm2.operators.interval import Given, RunInterval, RunTimes, resolve_interval, show
+from airflow_provider_mm2.version_compat import AirflowFailException
+
+if TYPE_CHECKING:
+    from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
+    from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+
+FlowGiven = MirrorFlow | Mapping[str, Any] | str | Path
+
+CLOCK_SKEW_S = 30.0
+"""How far a worker's clock may be behind the scheduler's: a run begins the moment its end has come, there."""
+
+
+class FlowOperator(BaseOperator):
+    """A task on the two clusters of a flow. It contacts nothing before ``execute``.
+
+    An error worth a retry fails the task plainly; any other fails it for good, whatever its retries.
+
+    :param flow: a ``MirrorFlow``, a mapping, the name of a flow in the folder of flows, or the path of its file.
+        The folder is ``$MM2_FLOWS``, else ``flows/`` beside the DAG's file. (templated)
+    :param source_conn_id: Airflow connection in place of what the flow says of its source. (templated)
+    :param target_conn_id: the same for the target. (templated)
+    :param until: mirror what is stamped before this time, in place of what the run's own times say; text in
+        ISO form with a zone. (templated)
+    :param since: start of the interval, which only a strict flow looks at. (templated)
+    """
+
+    template_fields: Sequence[str] = ("flow", "source_conn_id", "target_conn_id", "until", "since")
+    ui_color = "#d5e8f2"
+
+    _stop: Event | None = None
+    _killed = False
+
+    def __init__(
+        self,
+        *,
+        flow: FlowGiven,
+        source_conn_id: str | None = None,
+        target_conn_id: str | None = None,
+        until: Given = None,
+        since: Given = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        _refuse_secrets(flow)
+        self.flow = flow
+        self.source_conn_id = source_conn_id
+        self.target_conn_id = target_conn_id
+        self.until = until
+        self.since = since
+
+    @abstractmethod
+    def work(self, flow: MirrorFlow, pair: ClusterPair, bounds: RunBounds, context: Context) -> Any:
+        """What the task does with both clusters connected; its result goes to XCom."""
+
+    def execute(self, context: Context) -> Any:
+        """Resolve the flow and the run's times, connect, work, and let the clients go whatever happens."""
+        self._stop = Event()
+        if self._killed:
+            self._stop.set()
+        with airflow_failures():
+            flow = self.resolved_flow(context)
+            bounds = self._bounds(flow, context)
+            settings = pair_settings(flow)
+            with closing(_connect(flow, settings)) as pair:
+                return self.work(flow, pair, bounds, context)
+
+    def on_kill(self) -> None:
+        """Ask the work to stop; runs in a signal handler, so it only sets a flag. Airflow kills 5 s later."""
+        self._killed = True
+        if self._stop is not None:
+            self._stop.set()
+
+    @property
+    def stop(self) -> Event:
+        """Set when the task is to end."""
+        if self._stop is None:
+            self._stop = Event()
+        return self._stop
+
+    def resolved_flow(self, context: Context) -> MirrorFlow:
+        """The flow, found, validated and with the operator's connections in place.
+
+        :raises FlowNotFound: there is none of this name or path.
+        :raises FlowInvalid: what is there is not a flow.
+        """
+        flow = self._found_flow(context)
+        replaced = {
+            side: ClusterSettings(alias=getattr(flow, side).alias, connection=connection)
+            for side, connection in (("source", self.source_conn_id), ("target", self.target_conn_id))
+            if connection
+        }
+        return flow.model_copy(update=replaced)
+
+    def _found_flow(self, context: Context) -> MirrorFlow:
+        if isinstance(self.flow, MirrorFlow):
+            return self.flow
+        if isinstance(self.flow, Mapping):
+            return flow_from_mapping(self.flow, label="flow=")
+        return find_flow(str(self.flow), flow_folder(Path(context["dag"].fileloc).parent / "flows"))
+
+    def attempt(self, context: Context) -> str:
+        """Who this attempt is, for whoever waits for it."""
+        instance: Any = context["ti"]
+        mapped = "" if instance.map_index < 0 else f"[{instance.map_index}]"
+        task = f"{instance.dag_id}/{instance.run_id}/{instance.task_id}{mapped}"
+        return f"{task} try {instance.try_number} on {socket.gethostname()}"
+
+    def _bounds(self, flow: MirrorFlow, context: Context) -> RunBounds:
+        from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+
+        chosen = resolve_interval(until=self.until, since=self.since, times=_run_times(context), strict=flow.strict)
+        self._wait_for_clock(chosen)
+        bounds = RunBounds(until=chosen.until, since=chosen.since, started=datetime.now(timezone.utc))
+        bounds.check()
+        self.log.info("the run ends at %s: %s", show(chosen.until), chosen.why)
+        return bounds
+
+    def _wait_for_clock(self, chosen: RunInterval) -> None:
+        """Let this machine's clock catch up with an end that Airflow chose and that came elsewhere already."""
+        ahead_s = (chosen.until - datetime.now(timezone.utc)).total_seconds()
+        if chosen.given or not 0 < ahead_s <= CLOCK_SKEW_S:
+            return
+        self.log.warning("the run's end is %.3f s ahead of this machine's clock; waiting for it", ahead_s)
+        if self.stop.wait(ahead_s + 0.001):
+            raise Stopped
+
+
+@contextmanager
+def airflow_failures() -> Iterator[None]:
+    """Turn what cannot be mended by a retry into the exception that makes Airflow give up at once."""
+    try:
+        yield
+    except MirrorError as error:
+        if error.retriable:
+            raise
+        raise AirflowFailException(str(error)) from error
+
+
+def _connect(flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]]) -> ClusterPair:
+    """The two clusters. Imported here: parsing a DAG must not load the Kafka client."""
+    from airflow_provider_mm2.mirror.clusters.confluent.client import connect
+
+    return connect(flow, settings=settings)
+
+
+def _run_times(context: Context) -> RunTimes:
+    run: Any = context.get("dag_run")
+    if run is None:
+        raise BoundRefused(bound="until", problem="there is no DAG run to take it from, and no until= was given")
+    return RunTimes(
+        interval_start=context.get("data_interval_start"),
+        interval_end=context.get("data_interval_end"),
+        run_after=run.run_after,
+        timetable=type(context["dag"].timetable).__name__,
+    )
+
+
+def _refuse_secrets(flow: FlowGiven) -> None:
+    """Refuse plain secrets while the DAG is parsed: Airflow stores templated arguments in its database."""
+    if isinstance(flow, MirrorFlow):
+        refuse_plain_secrets(flow)
+    elif isinstance(flow, Mapping):
+        for side in ("source", "target"):
+            cluster = flow.get(side)
+            settings = cluster.get("settings") if isinstance(cluster, Mapping) else None
+            if isinstance(cluster, Mapping) and isinstance(settings, Mapping):
+                refuse_plain_secrets_in(str(cluster.get("alias", side)), settings)
