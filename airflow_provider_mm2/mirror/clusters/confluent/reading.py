@@ -27,13 +27,18 @@ READ_LIMIT_S = 30.0
 
 
 class RangeReader:
-    """A ``read_committed`` consumer for small reads, made when it is first needed."""
+    """A ``read_committed`` consumer for small reads, made when it is first needed, and anew for another topic.
+
+    A client that is assigned a topic it does not know yet asks for its leader only once a second; a new client asks
+    at once and is there in 20 ms.
+    """
 
     def __init__(self, *, alias: str, settings: Settings, watch: FailureWatch) -> None:
         self._alias = alias
         self._settings = settings
         self._watch = watch
         self._consumer: Consumer | None = None
+        self._topic: str | None = None
 
     def records(self, partition: TopicPartition, start: int, end: int | None, tick: Tick) -> Iterator[Message]:
         """Visible records of ``[start, end)``; with ``end`` None up to the log's current end.
@@ -50,7 +55,7 @@ class RangeReader:
         heard = time.monotonic()
         while True:
             tick()
-            messages = consumer.consume(1000, 0.1)
+            messages = _next_batch(consumer)
             if messages:
                 heard = time.monotonic()
             for message in messages:
@@ -70,7 +75,7 @@ class RangeReader:
 
     @contextmanager
     def _assigned(self, partition: TopicPartition, start: int) -> Iterator[Consumer]:
-        consumer = self._made()
+        consumer = self._made(partition.topic)
         # At a number, not OFFSET_BEGINNING: the look-up behind that takes half a second a topic.
         consumer.assign([KafkaPartition(partition.topic, partition.partition, start)])
         try:
@@ -78,7 +83,9 @@ class RangeReader:
         finally:
             consumer.unassign()
 
-    def _made(self) -> Consumer:
+    def _made(self, topic: str) -> Consumer:
+        if topic != self._topic:
+            self.close()
         if self._consumer is None:
             config: dict[str, Any] = {
                 **state_reader_settings(self._settings, group="mm2.reader"),
@@ -88,6 +95,7 @@ class RangeReader:
                 self._consumer = Consumer(config, logger=client_log)
             except (KafkaException, ValueError, TypeError) as error:
                 raise SettingRefused(alias=self._alias, problem=refusal(error)) from error
+            self._topic = topic
         return self._consumer
 
     def close(self) -> None:
@@ -95,3 +103,9 @@ class RangeReader:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+
+def _next_batch(consumer: Consumer) -> list[Message]:
+    """What has come, without waiting for more: ``consume`` alone sits out its time-out for the batch to fill up."""
+    first = consumer.poll(0.1)
+    return [] if first is None else [first, *consumer.consume(1000, 0)]
