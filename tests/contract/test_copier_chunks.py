@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -223,6 +224,23 @@ def test_ticks_end_every_step(route: Route, step: str) -> None:
         steps[step](stop)
     copier.abort()
     assert route.copied() == (messages(4) if step == "see" else [])
+
+
+def test_stopped_before_the_commit_was_sent(lab: Lab, route: Route) -> None:
+    """A tick that ends a commit before it was sent leaves a transaction that abort ends, not one that hangs."""
+    route.produce(*messages(4))
+    copier = route.assigned(route.range())
+    copier.begin()
+    copier.copy(ALL, no_tick)
+    copier.flush(no_tick)
+    copier.add([], {route.target(): 4}, no_tick)
+    with pytest.raises(Stop):
+        copier.commit(stop)
+    copier.abort()
+    deadline = time.monotonic() + 20
+    while lab.pair.target.log_offsets([route.target()])[route.target()].stable < 5:
+        assert time.monotonic() < deadline, "the transaction is still open"
+    assert route.copied() == []
 
 
 def test_foreign_records_between_chunks(lab: Lab, route: Route) -> None:

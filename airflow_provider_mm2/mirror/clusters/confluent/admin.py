@@ -174,10 +174,10 @@ class Admin:
     def _check_absent(self, topic: str, error: KafkaException, deadline: float) -> None:
         """Let a transient failure pass until the deadline; a topic that is gone is said at once."""
         inner = kafka_error(error)
-        gone = inner.code() in NO_TOPIC and topic not in self.describe_topics([topic])
-        if gone:
+        maybe_gone = inner.code() in (*NO_TOPIC, inner._NOENT)  # _NOENT: not one partition of the call has a leader
+        if maybe_gone and topic not in self.describe_topics([topic]):
             raise TopicDeleted(alias=self.alias, topic=topic) from error
-        if time.monotonic() > deadline or not (is_away(inner) or inner.code() in NO_TOPIC):
+        if time.monotonic() > deadline or not (is_away(inner) or maybe_gone):
             raise self.failure(error, f"list offsets of {topic!r}", topic) from error
         self._client.poll(0.05)
 

@@ -7,17 +7,19 @@ straight on or, near a bound, a cut, an end of partition or an odd timestamp, to
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
 from airflow_provider_mm2.mirror.errors import (
     ForeignWrites,
+    HeaderUnfaithful,
     MirrorError,
     RecordRefused,
     TimestampZero,
     TransactionFailed,
 )
-from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment
+from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment, TopicPartition
 
 
 class Run:
@@ -213,3 +215,21 @@ def value_sizes(messages: list[Message]) -> list[int]:
     """Bytes of each message's value."""
     sizes: list[int] = list(map(len, messages))
     return sizes
+
+
+def headers_of(messages: list[Message], source: TopicPartition) -> list[Any]:
+    """Headers of each message.
+
+    The client forgets the headers it could not decode, so they are asked for once, and the count tells which it was.
+
+    :raises HeaderUnfaithful: a header key is not UTF-8.
+    """
+    headers: list[Any] = []
+    try:
+        headers.extend(map(Message.headers, messages))
+    except (UnicodeError, SystemError) as error:  # a SystemError around the UnicodeError in 2.16
+        offset = messages[len(headers)].offset() or 0
+        raise HeaderUnfaithful(
+            topic=source.topic, partition=source.partition, offset=offset, problem=str(error.__cause__ or error)
+        ) from error
+    return headers

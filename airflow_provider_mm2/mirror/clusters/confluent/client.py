@@ -64,13 +64,18 @@ class ConfluentCluster:
 
     def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
         """See :class:`ClusterReader`."""
-        for message in self._reader.records(partition, start, end, _no_tick):
+        for message in self._reader.records(partition, *self._readable(partition, start, end), _no_tick):
             return message.offset() or 0, message.timestamp()[1]
         return None
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """See :class:`ClusterReader`."""
-        return sum(1 for _ in self._reader.records(partition, start, end, tick))
+        return sum(1 for _ in self._reader.records(partition, *self._readable(partition, start, end), tick))
+
+    def _readable(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int]:
+        """The part of a range that a reader is given: a broker says nothing, for ever, of what lies past the LSO."""
+        log = self.admin.log_offsets([partition])[partition]
+        return max(start, log.start), min(end, log.stable)
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """See :class:`TargetCluster`."""
@@ -111,7 +116,7 @@ class ConfluentCluster:
         settings = producer_settings(
             self.settings, transactional_id=transactional_id, timeout_s=30, max_record_bytes=1_048_576
         )
-        return ConfluentStateWriter(alias=self.alias, settings=settings, watch=self.admin.watch)
+        return ConfluentStateWriter(admin=self.admin, settings=settings)
 
     def close(self) -> None:
         """See :class:`ClusterReader`."""

@@ -19,8 +19,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from airflow_provider_mm2.mirror.clusters.config import copy_reader_settings, producer_settings
-from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy, Run, value_sizes
+from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy, Run, headers_of, value_sizes
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
+    NO_TOPIC,
     client_log,
     is_away,
     kafka_error,
@@ -32,7 +33,6 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
     CommitNotVisible,
     Fenced,
-    HeaderUnfaithful,
     MirrorError,
     RecordRefused,
     RecordTooLarge,
@@ -120,17 +120,17 @@ class ConfluentCopier:
                     heard = time.monotonic()
                     copied += self._take(messages)
                 elif time.monotonic() - heard > self._settings.silence_limit_s:
+                    self._source.log_offsets(self._open)  # a deleted topic or a dead cluster is said as such
                     waiting = tuple(
                         f"{part} at {self._parts[part].position} of {self._parts[part].range.end}"
                         for part in sorted(self._open)
                     )
                     raise SourceSilent(seconds=self._settings.silence_limit_s, waiting=waiting)
-                self._producer.poll(0)
+                self._transactions.serve(0)
 
     def flush(self, tick: Tick) -> Sequence[CopiedRange]:
         """Step 6."""
-        while self._producer.flush(0.2):
-            tick()
+        self._transactions.flush(tick)
         self._raise_too_large()
         return [part.copied(self._transactions.id) for part in self._parts.values()]
 
@@ -142,21 +142,23 @@ class ConfluentCopier:
         except KafkaException as error:
             raise self._transactions.failure(error, "add the ledger") from error
         offsets = [KafkaPartition(part.topic, part.partition, offset) for part, offset in progress.items()]
-        with self._explained():
+        with self._explained(list(progress)):
             self._transactions.add_offsets(offsets, self._progress.metadata(), tick)
 
     def commit(self, tick: Tick) -> None:
         """Step 8, first half."""
-        with self._explained():
+        with self._explained([part.range.target for part in self._parts.values()]):
             self._transactions.commit(tick)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, targets: list[TopicPartition]) -> Iterator[None]:
         """A record refused in the middle of a run has no callback: the transaction's failure alone tells."""
         try:
             yield
         except TransactionFailed as failed:
             code = self._transactions.failed_code
+            if code in NO_TOPIC:
+                self._target.log_offsets(targets)  # names the topic that is gone
             if code == KafkaError.MSG_SIZE_TOO_LARGE:
                 part = max(self._parts.values(), key=lambda item: item.largest[1])
                 raise _too_large(part.range.source, *part.largest) from failed
@@ -184,7 +186,7 @@ class ConfluentCopier:
                     transactional_id=self._transactions.id, seconds=SEE_LIMIT_S, partitions=tuple(hidden[:10])
                 )
             tick()
-            self._producer.poll(0.002)
+            self._transactions.serve(0.002)
 
     def abort(self) -> None:
         """End the open transaction, if its commit is not out."""
@@ -221,7 +223,7 @@ class ConfluentCopier:
     def _let_drain(self, tick: Tick) -> None:
         """Wait while more is in flight than memory is meant for."""
         while len(self._producer) * self._mean_bytes > IN_FLIGHT_BYTES:
-            self._producer.poll(POLL_S)
+            self._transactions.serve(POLL_S)
             tick()
             if self._transactions.state is not State.OPEN:
                 return
@@ -259,7 +261,7 @@ class ConfluentCopier:
     def _send(self, part: PartitionCopy, run: list[Message], times: list[int]) -> int:
         """Produce a run; the callbacks sit on its first and last message."""
         offsets: list[int] = list(map(Message.offset, run))  # type: ignore[arg-type]
-        sizes = value_sizes(run)
+        sizes, headers = value_sizes(run), headers_of(run, part.range.source)
         record = Run(offsets)
         callbacks = chain(
             (record.first_delivered,), repeat(None, len(run) - 2), (record.last_delivered,)[: len(run) - 1]
@@ -274,36 +276,24 @@ class ConfluentCopier:
             callbacks,
             repeat(None),
             times,
-            map(Message.headers, run),
+            headers,
         )
         try:
             deque(calls, 0)
-        except (KafkaException, UnicodeError, TypeError, ValueError) as error:
+        except KafkaException as error:
             raise self._send_failure(part, run, sizes, error) from error
         size, largest = sum(sizes), max(sizes)
         biggest = (offsets[sizes.index(largest)], largest) if largest > part.largest[1] else (0, 0)
         part.sent(record, offsets[-1] + 1, size, biggest, run[-1].leader_epoch())
         return size
 
-    def _send_failure(self, part: PartitionCopy, run: list[Message], sizes: list[int], error: Exception) -> MirrorError:
-        source = part.range.source
-        if isinstance(error, KafkaException):
-            if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                largest = max(sizes)
-                offset = run[sizes.index(largest)].offset() or 0
-                return _too_large(source, offset, largest)
-            return self._transactions.failure(error, f"produce to {part.range.target}")
-        for message in run:
-            try:
-                message.headers()
-            except (UnicodeError, TypeError, ValueError) as unfaithful:
-                return HeaderUnfaithful(
-                    topic=source.topic,
-                    partition=source.partition,
-                    offset=message.offset() or 0,
-                    problem=str(unfaithful),
-                )
-        raise error
+    def _send_failure(
+        self, part: PartitionCopy, run: list[Message], sizes: list[int], error: KafkaException
+    ) -> MirrorError:
+        if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            largest = max(sizes)
+            return _too_large(part.range.source, run[sizes.index(largest)].offset() or 0, largest)
+        return self._transactions.failure(error, f"produce to {part.range.target}")
 
     def _raise_too_large(self) -> None:
         for part in self._parts.values():

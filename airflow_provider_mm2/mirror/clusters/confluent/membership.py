@@ -49,6 +49,7 @@ class GroupMembership:
 
     def leave(self) -> None:
         """Leave the group, so that a successor need not wait for the session to end."""
+        self.held = False  # before the client revokes, so that leaving is not taken for losing
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None

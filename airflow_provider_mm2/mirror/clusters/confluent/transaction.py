@@ -107,9 +107,28 @@ class Transactions:
         self._call("begin", self.producer.begin_transaction)
         self.state = State.OPEN
 
+    def serve(self, timeout_s: float) -> None:
+        """Serve delivery callbacks; the client raises a fatal error, such as a fence, out of this call."""
+        try:
+            self.producer.poll(timeout_s)
+        except KafkaException as error:
+            raise self.failure(error, "produce") from error
+
+    def flush(self, tick: Tick) -> None:
+        """Wait until nothing is in flight."""
+        while True:
+            try:
+                left = self.producer.flush(0.2)
+            except KafkaException as error:
+                raise self.failure(error, "flush") from error
+            if not left:
+                return
+            tick()
+
     def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:
         """Add a group's offsets to the open transaction."""
         self._expect(State.OPEN)
+        tick()
         self._sliced(
             "add the progress",
             lambda: self.producer.send_offsets_to_transaction(offsets, group_metadata, SLICE_S),
@@ -122,6 +141,7 @@ class Transactions:
         :raises CommitPending: no answer within the limit; it may have happened.
         """
         self._expect(State.OPEN)
+        tick()  # one that raises now finds a transaction that can still be aborted
         self.state = State.COMMITTING
         self._sliced("commit", lambda: self.producer.commit_transaction(SLICE_S), tick)
         self.state = State.READY
@@ -160,7 +180,6 @@ class Transactions:
     def _sliced(self, operation: str, call: Callable[[], None], tick: Tick) -> None:
         deadline = time.monotonic() + COMMIT_LIMIT_S
         while True:
-            tick()
             try:
                 call()
             except KafkaException as error:
@@ -169,6 +188,7 @@ class Transactions:
                     raise self._ended(error, operation) from error
                 if time.monotonic() > deadline:
                     raise CommitPending(transactional_id=self.id, seconds=COMMIT_LIMIT_S) from error
+                tick()
             else:
                 return
 
