@@ -1,0 +1,69 @@
+"""Parsing is cheap: no Kafka client, no connection, 50 flows in next to no time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.dags.flow_texts import flow_text
+
+SCRIPT = """
+import json, sys, time
+from airflow.sdk import DAG, BaseHook, TaskGroup, BaseOperator, AssetAlias, TriggerRule
+try:
+    from airflow.sdk import CronTriggerTimetable
+except ImportError:
+    import airflow.timetables.trigger
+import socket
+def refuse(*arguments): raise AssertionError("a connection was opened")
+socket.socket.connect = refuse
+before = set(sys.modules)
+used = time.process_time()
+from airflow_provider_mm2.dags import load_flow_dags
+imported = time.process_time()
+namespace = {"__file__": sys.argv[1]}
+load_flow_dags(namespace)
+loaded = time.process_time()
+json.dump(
+    {
+        "dags": [name for name in namespace if name.startswith("mm2_")],
+        "modules": sorted(set(sys.modules) - before),
+        "import_s": imported - used,
+        "load_s": loaded - imported,
+    },
+    sys.stdout,
+)
+"""
+
+NOT_WHILE_PARSING = ("confluent_kafka", "typer", "pandas", "airflow_provider_mm2.cli", "airflow_provider_mm2.local")
+
+
+def parse(tmp_path: Path, flows: int) -> dict[str, Any]:
+    """Parse a DAG file with so many flows in a process of its own, and give what it tells of itself."""
+    folder = tmp_path / "flows"
+    folder.mkdir()
+    for number in range(flows):
+        (folder / f"flow{number}.yaml").write_text(flow_text(f"flow{number}"))
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "dag.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ), cwd="/")
+    told: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"dags"') :])
+    assert len(told["dags"]) == flows
+    return told
+
+
+def test_parsing_loads_nothing_slow_and_opens_no_connection(tmp_path: Path) -> None:
+    """What a DAG file brings in is ours, YAML and pydantic; the copy and its client come in ``execute``."""
+    modules = parse(tmp_path, 1)["modules"]
+    assert [name for name in modules if name.startswith(NOT_WHILE_PARSING)] == []
+    assert "airflow_provider_mm2.mirror.run" not in modules
+    assert "airflow_provider_mm2.mirror.flow_file" in modules
+
+
+def test_fifty_flows_take_half_a_second_beyond_airflow(tmp_path: Path) -> None:
+    """The scheduler parses DAG files all the time; this is processor time, so that a busy machine does not count."""
+    told = parse(tmp_path, 50)
+    assert told["import_s"] + told["load_s"] < 0.5, told
