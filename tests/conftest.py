@@ -22,6 +22,9 @@ from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
+from tests.hypothesis_profiles import load_profile
+
+load_profile()
 
 MakeCluster = Callable[..., LocalCluster]
 TopicName = Callable[..., str]

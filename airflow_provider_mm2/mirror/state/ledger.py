@@ -55,7 +55,7 @@ def encode_value(entry: LedgerEntry) -> bytes:
     document["segments"] = base64.b64encode(encode_segments(entry.segments, entry.first)).decode()
     document["pending"] = None if entry.pending is None else list(entry.pending)
     document["version"] = VERSION
-    document["checksum"] = zlib.crc32(_json(document))
+    document["checksum"] = zlib.crc32(encode_key(entry) + _json(document))
     return _json(document)
 
 
@@ -66,24 +66,24 @@ def decode_entry(key: bytes, value: bytes) -> LedgerEntry:
     """
     key_fields, document = _document(key), _document(value)
     checksum = document.pop("checksum", None)
-    if checksum != zlib.crc32(_json(document)):
-        raise ValueError("the checksum does not fit the value")
+    if checksum != zlib.crc32(key + _json(document)):
+        raise ValueError("the checksum does not fit key and value")
     for part in (key_fields, document):
         version = part.pop("version", None)
         if version != VERSION:
             raise ValueError(f"version {version!r}, known is {VERSION}")
-    segments = base64.b64decode(document.pop("segments"), validate=True)
-    pending = document.pop("pending")
     try:
+        segments = base64.b64decode(document.pop("segments"), validate=True)
+        pending = document.pop("pending")
         entry = LedgerEntry(
             **key_fields,
             **document,
             segments=decode_segments(segments, key_fields["first"]),
             pending=None if pending is None else (pending[0], pending[1]),
         )
+        _check(entry)
     except (TypeError, KeyError) as error:
-        raise ValueError(f"fields are missing or unknown: {error}") from error
-    _check(entry)
+        raise ValueError(f"fields are missing, unknown or of another kind: {error}") from error
     return entry
 
 
@@ -138,12 +138,9 @@ def decode_ledger(topic: str, shard: int, records: Iterable[LogRecord]) -> Mappi
     """
     newest: dict[bytes, tuple[int, LedgerEntry]] = {}
     for record in records:
-        if record.key is None or record.value is None:
-            newest.pop(record.key or b"", None)
-            continue
         try:
-            newest[record.key] = (record.offset, decode_entry(record.key, record.value))
-        except (ValueError, KeyError) as error:
+            _take(newest, record)
+        except (ValueError, RecursionError) as error:
             raise StateDamaged(topic=topic, partition=shard, offset=record.offset, problem=str(error)) from error
     by_partition: dict[TopicPartition, list[tuple[int, LedgerEntry]]] = {}
     for offset, entry in newest.values():
@@ -151,15 +148,30 @@ def decode_ledger(topic: str, shard: int, records: Iterable[LogRecord]) -> Mappi
     return {source: _newest_generation(topic, shard, found) for source, found in by_partition.items()}
 
 
+def _take(newest: dict[bytes, tuple[int, LedgerEntry]], record: LogRecord) -> None:
+    """Let a record replace what its key said before, or, as a tombstone, remove it.
+
+    :raises ValueError: the record is not an entry.
+    """
+    if record.key is None:
+        raise ValueError("it has no key")
+    if record.value is None:
+        newest.pop(record.key, None)
+    else:
+        newest[record.key] = (record.offset, decode_entry(record.key, record.value))
+
+
 def _newest_generation(topic: str, shard: int, found: list[tuple[int, LedgerEntry]]) -> PartitionLedger:
     """Entries of the newest generation, each beginning where the one before it ends."""
     generation = max(entry.generation for _, entry in found)
     current = sorted((item for item in found if item[1].generation == generation), key=lambda item: item[1].first)
     for (_, before), (offset, after) in pairwise(current):
-        if after.first != before.next_offset or after.sequence <= before.sequence:
+        joins = after.first == before.next_offset and after.source_topic_id == before.source_topic_id
+        if not joins or after.sequence <= before.sequence:
             problem = (
-                f"{after.source} goes on at {after.first} (write {after.sequence}) after an entry that ends at "
-                f"{before.next_offset} (write {before.sequence})"
+                f"{after.source} goes on at {after.first} (write {after.sequence}, topic {after.source_topic_id}), "
+                f"the entry before ends at {before.next_offset} (write {before.sequence}, "
+                f"topic {before.source_topic_id})"
             )
             raise StateDamaged(topic=topic, partition=shard, offset=offset, problem=problem)
     return PartitionLedger(entries=tuple(entry for _, entry in current))
@@ -170,7 +182,10 @@ def _check(entry: LedgerEntry) -> None:
 
     :raises ValueError: says how.
     """
-    if min(entry.first, entry.partition, entry.sequence, entry.records, entry.target_end) < 0:
+    numbers = (entry.first, entry.partition, entry.sequence, entry.records, entry.target_end, entry.generation)
+    if any(type(number) is not int for number in (*numbers, entry.next_offset)):
+        raise ValueError("a number is of another kind")
+    if min(numbers) < 0:
         raise ValueError("a negative number")
     if any(segment.count < 1 for segment in entry.segments):
         raise ValueError("an empty segment")

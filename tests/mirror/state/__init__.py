@@ -1,0 +1,1 @@
+"""Tests of what the mirror keeps on the target."""
