@@ -183,7 +183,7 @@ class MirrorFlow(_Settings):
     name: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
     source: ClusterSettings
     target: ClusterSettings
-    topics: tuple[Pattern, ...] = Field(min_length=1)
+    topics: tuple[Pattern, ...]
     topics_exclude: tuple[Pattern, ...] = DEFAULT_TOPICS_EXCLUDE
     groups: tuple[Pattern, ...] = (".*",)
     groups_exclude: tuple[Pattern, ...] = DEFAULT_GROUPS_EXCLUDE
@@ -213,6 +213,13 @@ class MirrorFlow(_Settings):
     def _is_a_list(cls, value: object) -> object:
         if isinstance(value, str):
             raise ValueError(f"give a list of patterns, one each: [{value!r}]")
+        return value
+
+    @field_validator("topics")
+    @classmethod
+    def _select_something(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:  # not by min_length, which also counts patterns that were refused
+            raise ValueError("give at least one pattern")
         return value
 
     @field_validator("replication_policy")

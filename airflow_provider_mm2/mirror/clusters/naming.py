@@ -103,9 +103,12 @@ def is_cycle(policy: ReplicationPolicy, topic: str, target_alias: str) -> bool:
     return upstream is not None and upstream != topic and is_cycle(policy, upstream, target_alias)
 
 
-def is_internal(topic: str) -> bool:
-    """Whether MirrorMaker 2 (3.x) would never replicate a topic of this name."""
-    return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal"))
+def is_internal(topic: str, separator: str = ".") -> bool:
+    """Whether MirrorMaker 2 (3.x) would never replicate a topic of this name.
+
+    Its own topics end in the separator of *its* policy and ``internal``; the flow's stands for it.
+    """
+    return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal", f"{separator}internal"))
 
 
 def gate_topic(flow: str) -> str:

@@ -63,8 +63,8 @@ def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str
     excluded = next((pattern for pattern in flow.topics_exclude if re.fullmatch(pattern, name)), None)
     if excluded is not None:
         return f"topics_exclude: {excluded}"
-    if naming.is_internal(name):
-        return "internal by its name (starts with __ or ., or ends with -internal or .internal)"
+    if naming.is_internal(name, flow.separator):
+        return "internal by its name (starts with __ or ., or ends with 'internal' behind -, . or the separator)"
     if naming.is_cycle(policy, name, flow.target.alias):
         return f"came from {flow.target.alias!r} itself (a cycle)"
     return None
