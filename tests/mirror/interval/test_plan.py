@@ -43,7 +43,7 @@ def test_default_filters_speak() -> None:
         "audit-internal": r"topics_exclude: .*[\-\.]internal",
         "stock.replica": r"topics_exclude: .*\.replica",
         "__audit": "topics_exclude: __.*",
-        ".hidden": "internal by its name (starts with __ or ., or ends with -internal or .internal)",
+        ".hidden": "internal by its name (starts with __ or ., or ends with 'internal' behind -, . or the separator)",
     }
 
 
