@@ -95,7 +95,7 @@ def prepare(
 
     :raises MirrorError: refused; what had to be created may have been, no record was copied.
     """
-    bounds.check()
+    _check_bounds(flow, bounds)
     return prepare_topics(flow, pair, owner=owner or process_owner(), tick=_stopper(stop or Event()))
 
 
@@ -115,7 +115,7 @@ def mirror_shard(
     :param prepared: what step 0 gave; None reads it from the clusters again (another process did step 0).
     :raises MirrorError: see ``replicate_shard``.
     """
-    bounds.check()
+    _check_bounds(flow, bounds)
     stop = stop or Event()
     ready = prepared or recall_topics(flow, pair, tick=_stopper(stop))
     work = Shard(flow=flow, pair=pair, prepared=ready, number=shard, bounds=bounds)
@@ -150,6 +150,12 @@ def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: E
     :raises MirrorError: the flow as a whole cannot run.
     """
     return foresee(flow, pair, bounds=bounds, tick=_stopper(stop or Event()))
+
+
+def _check_bounds(flow: MirrorFlow, bounds: RunBounds) -> None:
+    bounds.check()
+    if flow.strict:
+        bounds.check_width()
 
 
 def _stopper(stop: Event) -> Callable[[], None]:

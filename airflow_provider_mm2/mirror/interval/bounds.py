@@ -71,6 +71,14 @@ class RunBounds:
         """The start in milliseconds."""
         return None if self.since is None else to_ms(self.since)
 
+    def check_width(self) -> None:
+        """Refuse what a strict flow cannot use, before any broker is asked.
+
+        :raises IntervalMissing: the run has no interval of any width.
+        """
+        if self.since is None or self.until is None or self.since_ms == self.until_ms:
+            raise IntervalMissing(interval=f"{show(self.since_ms)} to {show(self.until_ms)}")
+
     def check_strict(self, source: TopicPartition, through_ms: int | None, first_ms: int | None) -> None:
         """Hold a partition's recorded time against the interval of a strict flow.
 
@@ -82,9 +90,8 @@ class RunBounds:
         :raises IntervalOutOfOrder: an earlier interval is missing.
         :raises IntervalOverlaps: part of the interval is mirrored already.
         """
-        since, until = self.since_ms, self.until_ms
-        if since is None or until is None or since == until:
-            raise IntervalMissing(interval=f"{show(since)} to {show(until)}")
+        self.check_width()
+        since, until = self.since_ms or 0, self.until_ms or 0
         recorded = through_ms
         if recorded is None:
             starts_too_late = first_ms is not None and 0 <= first_ms < since
