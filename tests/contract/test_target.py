@@ -63,6 +63,15 @@ def test_grow_topic(lab: Lab) -> None:
     assert [offsets.end for offsets in ends.values()] == [2, 0, 0]
 
 
+@pytest.mark.parametrize("wanted", [1, 3])
+def test_grown_topic_is_left_alone(lab: Lab, wanted: int) -> None:
+    """Growing a topic that has as many partitions already, or more, changes nothing: another attempt was faster."""
+    topic = lab.new_name()
+    lab.create_topic(Side.TARGET, topic, partitions=3)
+    lab.pair.target.grow_topic(topic, wanted)
+    assert lab.pair.target.describe_topics([topic])[topic].partitions == 3
+
+
 def test_committed_leaves_partitions_without_offset_out(lab: Lab) -> None:
     """Offset 0 is an offset; a partition or a group that never committed has none."""
     topic, group = lab.new_name(), lab.new_name()

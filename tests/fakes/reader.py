@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import KafkaBusy, KafkaFailure, TopicDeleted
+from airflow_provider_mm2.mirror.errors import KafkaBusy, TopicDeleted
 from airflow_provider_mm2.mirror.model import (
     LogOffsets,
     LogRecord,
@@ -103,22 +103,13 @@ class FakeTarget(FakeReader):
                 self._cluster.create_topic(topic.name, topic.partitions, topic.settings, topic.replication_factor or 1)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
-        """Add partitions.
+        """Add partitions until there are as many.
 
         :raises TopicDeleted: there is no such topic.
-        :raises KafkaFailure: it has as many already.
         """
         self._cluster.reach()
-        found = self._cluster.topics.get(topic)
-        if found is None:
+        if topic not in self._cluster.topics:
             raise TopicDeleted(alias=self.alias, topic=topic)
-        if partitions <= len(found.logs):
-            raise KafkaFailure(
-                alias=self.alias,
-                operation=f"raise {topic} to {partitions} partitions",
-                code="INVALID_PARTITIONS",
-                problem=f"it has {len(found.logs)}",
-            )
         self._cluster.grow_topic(topic, partitions)
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:

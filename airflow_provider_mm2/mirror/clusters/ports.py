@@ -74,7 +74,7 @@ class TargetCluster(ClusterReader, Protocol):
         """Create topics and wait until they can be described; one that exists already is left as it is."""
 
     def grow_topic(self, topic: str, partitions: int) -> None:
-        """Raise a topic's partition count to ``partitions``."""
+        """Raise a topic's partition count to ``partitions``; one that has as many already is left as it is."""
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable committed offsets of a group; a partition without one is left out."""

@@ -205,11 +205,17 @@ class Admin:
         self._await_partitions({topic.name: topic.partitions for topic in topics})
 
     def grow_topic(self, topic: str, partitions: int) -> None:
-        """Raise a topic's partition count and wait until it shows."""
+        """Raise a topic's partition count and wait until it shows; one that has as many already is left as it is."""
         futures = self._client.create_partitions(
             [KafkaNewPartitions(topic, partitions)], operation_timeout=self._limit_s
         )
-        self.result(futures[topic], f"grow topic {topic!r} to {partitions} partitions", topic)
+        self.settle(futures.values())
+        try:
+            futures[topic].result()
+        except KafkaException as error:
+            found = self.describe_topics([topic]).get(topic)
+            if found is None or found.partitions < partitions:
+                raise self.failure(error, f"grow topic {topic!r} to {partitions} partitions", topic) from error
         self._await_partitions({topic: partitions})
 
     def _await_partitions(self, wanted: Mapping[str, int]) -> None:

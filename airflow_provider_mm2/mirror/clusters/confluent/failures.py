@@ -51,6 +51,10 @@ FENCES = frozenset(
 AWAY = frozenset(
     {
         KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._RETRY,
+        KafkaError._WAIT_CACHE,
         KafkaError._TRANSPORT,
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._RESOLVE,
@@ -72,6 +76,8 @@ AWAY = frozenset(
         KafkaError.OFFSET_NOT_AVAILABLE,
         KafkaError.UNSTABLE_OFFSET_COMMIT,
         KafkaError.NOT_CONTROLLER,
+        KafkaError.CONCURRENT_TRANSACTIONS,
+        KafkaError.THROTTLING_QUOTA_EXCEEDED,
     }
 )
 
