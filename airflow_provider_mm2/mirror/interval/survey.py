@@ -130,12 +130,16 @@ def check_open(record: FlowRecord) -> None:
 def _recorded_state(
     flow: MirrorFlow, pair: ClusterPair, tick: Tick
 ) -> tuple[FlowRecord | None, Mapping[TopicPartition, PartitionLedger]]:
+    """The ledger first: who wrote to it had written the gate before, so the gate read after it shows that.
+
+    The other order took another attempt's first ledger record for damage when this one slept in between.
+    """
     gate, ledger = naming.gate_topic(flow.name), naming.ledger_topic(flow.name)
-    present = pair.target.describe_topics([gate, ledger])
-    record = read_gate(pair.target, flow.name, tick) if gate in present else None
+    present = pair.target.describe_topics([ledger])
     entries: dict[TopicPartition, PartitionLedger] = {}
     for shard in range(present[ledger].partitions if ledger in present else 0):
         entries.update(read_ledger(pair.target, flow.name, shard, tick))
+    record = read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
     return record, entries
 
 
