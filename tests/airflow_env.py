@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -40,10 +41,11 @@ RunDag = Callable[..., Any]
 
 @cache
 def initialised() -> None:
-    """Make the database, once a process."""
-    from airflow.utils.db import initdb
-
-    initdb()
+    """Make the database, once a process, and import Airflow's own servers, whose libraries warn of one another."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import_module("airflow.api_fastapi.execution_api.app")
+        import_module("airflow.utils.db").initdb()
 
 
 def run_dag(dag: Any, **arguments: Any) -> Any:

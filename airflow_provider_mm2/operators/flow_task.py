@@ -17,7 +17,7 @@ from airflow_provider_mm2.hooks.cluster import pair_settings, refuse_plain_secre
 from airflow_provider_mm2.mirror.errors import BoundRefused, MirrorError, Stopped
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.flow_file import find_flow, flow_folder, flow_from_mapping
-from airflow_provider_mm2.operators.interval import Given, RunInterval, RunTimes, resolve_interval, show
+from airflow_provider_mm2.operators.interval import Given, RunInterval, RunTimes, plain, resolve_interval, show
 from airflow_provider_mm2.version_compat import AirflowFailException
 
 if TYPE_CHECKING:
@@ -167,10 +167,11 @@ def _run_times(context: Context) -> RunTimes:
     run: Any = context.get("dag_run")
     if run is None:
         raise BoundRefused(bound="until", problem="there is no DAG run to take it from, and no until= was given")
+    start, end = context.get("data_interval_start"), context.get("data_interval_end")
     return RunTimes(
-        interval_start=context.get("data_interval_start"),
-        interval_end=context.get("data_interval_end"),
-        run_after=run.run_after,
+        interval_start=None if start is None else plain(start),
+        interval_end=None if end is None else plain(end),
+        run_after=plain(run.run_after),
         timetable=type(context["dag"].timetable).__name__,
     )
 

@@ -58,7 +58,7 @@ def resolve_interval(*, until: Given, since: Given, times: RunTimes, strict: boo
     elif times.has_width and times.interval_end is not None:
         chosen = RunInterval(
             until=times.interval_end,
-            since=start or times.interval_start,
+            since=times.interval_start if start is None else start,
             why=f"the end of the run's data interval ({times})",
             given=False,
         )
@@ -93,7 +93,14 @@ def parse_bound(name: str, given: Given) -> datetime | None:
         raise BoundRefused(bound=f"{name} {moment.isoformat()}", problem="it has no time zone")
     if moment < datetime(1970, 1, 1, tzinfo=timezone.utc):
         raise BoundRefused(bound=f"{name} {moment.isoformat()}", problem="it is before 1970")
-    return moment
+    return plain(moment)
+
+
+def plain(moment: datetime) -> datetime:
+    """The same moment as Python's own kind, in UTC; Airflow's context holds pendulum's, which subtract differently."""
+    utc = moment.astimezone(timezone.utc)
+    parts = (utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond)
+    return datetime(*parts, tzinfo=timezone.utc)
 
 
 def show(moment: datetime) -> str:

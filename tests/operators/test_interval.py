@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
+import pendulum
 import pytest
 
 from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing
@@ -87,7 +88,11 @@ def test_nothing_is_nothing(given: Given) -> None:
     assert parse_bound("until", given) is None
 
 
-@pytest.mark.parametrize("given", ["2026-01-01T00:00:00Z", "2026-01-01 01:00:00+01:00", MIDNIGHT])
+@pytest.mark.parametrize(
+    "given", ["2026-01-01T00:00:00Z", "2026-01-01 01:00:00+01:00", MIDNIGHT, pendulum.datetime(2026, 1, 1, tz="UTC")]
+)
 def test_a_time_with_any_zone_is_taken(given: Given) -> None:
-    """Zones are what makes a time one moment."""
-    assert parse_bound("until", given) == MIDNIGHT
+    """Zones are what makes a time one moment; Airflow's own kind of time becomes Python's."""
+    parsed = parse_bound("until", given)
+    assert parsed == MIDNIGHT
+    assert type(parsed) is datetime

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import pendulum
 import pytest
 
 from airflow_provider_mm2.mirror import errors, run
@@ -94,7 +95,8 @@ def test_a_trigger_timetable_mirrors_up_to_the_trigger_time(clusters: FakePair) 
 def test_a_data_interval_mirrors_up_to_its_end(clusters: FakePair) -> None:
     """K01, data-interval timetable: exactly the interval's 60 records, although more are there."""
     clusters.us.produce("orders", 0, *(message(number) for number in range(60, 70)))
-    result = mirror().execute(task_context(interval=(minute(0), minute(60)), run_after=minute(70)))
+    interval = (pendulum.instance(minute(0)), pendulum.instance(minute(60)))  # as Airflow's context has them
+    result = mirror().execute(task_context(interval=interval, run_after=minute(70)))
     assert (result["records"], result["until"]) == (60, "2026-01-01T01:00:00Z")
 
 
