@@ -43,12 +43,15 @@ def mark_for_all(folder: Path) -> dict[str, str]:
     return {VARIABLE: str(folder.resolve())}
 
 
-def launch(command: Sequence[str], *, log_file: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def launch(
+    command: Sequence[str], *, log_file: Path, env: Mapping[str, str | None] | None = None
+) -> subprocess.Popen[bytes]:
     """Start a process that outlives this one, out of reach of the terminal's Ctrl-C, writing to ``log_file``.
 
     :param command: program and arguments; put ``mark(folder)`` among them to find the process again.
     :param log_file: both outputs are appended to it; its folder is made when absent.
-    :param env: variables added to those of this process; ``mark_for_all(folder)`` among them ties children too.
+    :param env: variables added to those of this process, ``None`` takes one away; ``mark_for_all(folder)`` among
+        them ties children too.
     """
     _children[:] = [child for child in _children if child.poll() is None]
     log_file.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +61,7 @@ def launch(command: Sequence[str], *, log_file: Path, env: Mapping[str, str] | N
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(env or {})},
+            env={name: value for name, value in {**os.environ, **(env or {})}.items() if value is not None},
             start_new_session=True,
         )
     _children.append(child)
