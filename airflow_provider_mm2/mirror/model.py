@@ -150,6 +150,7 @@ class CopierSettings:
     """What a copy engine is made from, for one shard of one flow.
 
     ``max_record_bytes``: the largest record the source may hold, by its topics' ``max.message.bytes``.
+    ``batch_bytes``: the smallest batch limit of the target's topics, by their ``max.message.bytes``.
     ``silence_limit_s``: how long the source may say nothing while a bound is not reached.
     """
 
@@ -159,6 +160,7 @@ class CopierSettings:
     transaction_timeout_s: int
     max_record_bytes: int
     silence_limit_s: int
+    batch_bytes: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ def _describe(admin: AdminClient, topics: Sequence[str]) -> Mapping[str, object]
         return {}
     found = {name: each.result(LIMIT_S) for name, each in admin.describe_topics(TopicCollection(list(topics))).items()}
     parts = [KafkaPartition(name, part.id) for name, topic in found.items() for part in topic.partitions]
-    ends = admin.list_offsets({part: LATEST for part in parts}, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+    ends = admin.list_offsets(dict.fromkeys(parts, LATEST), isolation_level=IsolationLevel.READ_UNCOMMITTED)
     by_part = {(part.topic, part.partition): future.result(LIMIT_S).offset for part, future in ends.items()}
     return {
         name: (str(topic.topic_id), [by_part[(name, part.id)] for part in topic.partitions])

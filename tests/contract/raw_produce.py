@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections.abc import Iterator
 
 from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.fakes.log import Message
 
 PRODUCE, VERSION, ACKS_ALL, TIMEOUT_MS = 0, 7, -1, 10_000
+NOT_LEADER = 6
 _CASTAGNOLI = 0x82F63B78
 
 
@@ -22,6 +24,15 @@ def produce_raw(address: str, partition: TopicPartition, message: Message) -> No
     :param address: ``host:port`` of the broker that leads the partition.
     :raises AssertionError: the broker refused it.
     """
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    while (error := _answer(address, partition, message)) == NOT_LEADER:  # yet: the topic was made a moment ago
+        assert time.monotonic() < deadline, f"{partition} has no leader"
+        time.sleep(0.05)
+    assert error == 0, f"the broker answered {error}"
+
+
+def _answer(address: str, partition: TopicPartition, message: Message) -> int:
+    """Error code of the broker's answer."""
     host, _, port = address.rpartition(":")
     batch = _batch(message)
     body = struct.pack(">hhi", -1, ACKS_ALL, TIMEOUT_MS) + struct.pack(">i", 1) + _string(partition.topic)
@@ -33,8 +44,8 @@ def produce_raw(address: str, partition: TopicPartition, message: Message) -> No
             (size,) = struct.unpack(">i", answer.read(4))
             payload = answer.read(size)
     at = 4 + 4 + 2 + len(partition.topic.encode()) + 4 + 4
-    (error,) = struct.unpack_from(">h", payload, at)
-    assert error == 0, f"the broker answered {error}"
+    error: int = struct.unpack_from(">h", payload, at)[0]
+    return error
 
 
 def _batch(message: Message) -> bytes:

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from airflow_provider_mm2.mirror.model import TopicPartition
-from tests.fakes.log import NO_TIMESTAMP, Message
+from tests.fakes.log import Message
 
 LIMIT_S = 60.0
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
@@ -69,7 +69,7 @@ def _plain(message: KafkaMessage) -> Message:
         key=_bytes(message.key()),
         value=_bytes(message.value()),
         headers=tuple(headers or ()),
-        timestamp_ms=NO_TIMESTAMP if timestamp < 0 else timestamp,
+        timestamp_ms=timestamp,
     )
 
 

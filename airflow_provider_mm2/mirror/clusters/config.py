@@ -60,6 +60,9 @@ STREAM_READER: Settings = {
 }
 """Every consumer that reads records: assigned, read committed, never commits, never jumps."""
 
+BATCH_BYTES = 1_000_000
+"""Largest batch of a producer; a broker's default limit is 1,048,588 bytes."""
+
 _NOT_FOR_PRODUCERS = (
     "group.",
     "fetch.",
@@ -77,6 +80,7 @@ _NOT_FOR_PRODUCERS = (
     "enable.partition.eof",
 )
 _NOT_FOR_CONSUMERS = (
+    "message.max.bytes",  # would lift fetch.max.bytes over our receive.message.max.bytes, which is refused
     "transaction",
     "enable.idempotence",
     "acks",
@@ -199,18 +203,26 @@ def member_settings(given: Settings, *, group: str, owner: str, session_s: float
     }
 
 
-def producer_settings(given: Settings, *, transactional_id: str, timeout_s: int, max_record_bytes: int) -> Settings:
-    """Settings of a transactional producer."""
+def producer_settings(
+    given: Settings, *, transactional_id: str, timeout_s: int, batch_bytes: int = BATCH_BYTES
+) -> Settings:
+    """Settings of a transactional producer.
+
+    Whether a record is too large the broker alone decides, by what the topic says now: a limit of the client's own
+    counts bytes before compression and would refuse what the source and the target take.
+
+    :param batch_bytes: the smallest ``max.message.bytes`` of the topics written, which counts whole batches.
+    """
     tuned: Settings = {
         "transactional.id": transactional_id,
         "transaction.timeout.ms": timeout_s * 1000,
         "enable.idempotence": True,
         "acks": "all",
-        "message.max.bytes": min(1_000_000_000, max(1_048_588, max_record_bytes + 65_536)),
+        "message.max.bytes": 1_000_000_000,
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": 2_097_151,
         "linger.ms": 5,
-        "batch.size": 1_000_000,
+        "batch.size": min(BATCH_BYTES, batch_bytes),
         "batch.num.messages": 100_000,
         "delivery.timeout.ms": min(timeout_s * 1000, 60_000),
     }

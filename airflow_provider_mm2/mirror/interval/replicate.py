@@ -138,6 +138,7 @@ def _copier_settings(shard: Shard, transactional_id: str) -> CopierSettings:
         progress_group=naming.progress_group(shard.flow.name),
         transaction_timeout_s=shard.flow.transaction_timeout_s,
         max_record_bytes=shard.prepared.max_record_bytes,
+        batch_bytes=shard.prepared.batch_bytes,
         silence_limit_s=shard.flow.silence_limit_s,
     )
 

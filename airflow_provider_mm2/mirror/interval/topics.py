@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.config import BATCH_BYTES
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     FlowNotPrepared,
@@ -48,7 +49,10 @@ class TopicChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A flow whose target is ready for its shards."""
+    """A flow whose target is ready for its shards.
+
+    ``batch_bytes``: the smallest ``max.message.bytes`` of its topics, by which a broker judges whole batches.
+    """
 
     record: FlowRecord
     topics: Mapping[str, str]
@@ -57,6 +61,7 @@ class Prepared:
     grown: tuple[str, ...]
     gone: tuple[str, ...]
     max_record_bytes: int
+    batch_bytes: int
     warnings: tuple[str, ...]
 
     @property
@@ -91,7 +96,7 @@ def prepare_topics(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tic
     pair.target.create_topics(changes.create)
     for topic, partitions in changes.grow.items():
         pair.target.grow_topic(topic, partitions)
-    for warning in (prepared := _prepared(survey, changes)).warnings:
+    for warning in (prepared := _prepared(flow, pair, survey, changes)).warnings:
         log.warning("%s", warning)
     return prepared
 
@@ -104,18 +109,22 @@ def recall_topics(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> Prepare
     survey = survey_flow(flow, pair, tick)
     if not survey.recorded:
         raise FlowNotPrepared(flow=flow.name)
-    return _prepared(survey, TopicChanges(create=(), grow={}))
+    return _prepared(flow, pair, survey, TopicChanges(create=(), grow={}))
 
 
-def _prepared(survey: Survey, changes: TopicChanges) -> Prepared:
+def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: TopicChanges) -> Prepared:
+    created = tuple(topic.name for topic in changes.create)
+    written = (*survey.target_topics, *created, naming.ledger_topic(flow.name))
+    limits = [_number(settings, "max.message.bytes") for settings in pair.target.topic_settings(written).values()]
     return Prepared(
         record=survey.record,
         topics={name: survey.selection.topics[name] for name in survey.source_topics},
         left_out=survey.selection.left_out,
-        created=tuple(topic.name for topic in changes.create),
+        created=created,
         grown=tuple(changes.grow),
         gone=survey.gone,
         max_record_bytes=survey.max_record_bytes,
+        batch_bytes=min((limit for limit in limits if limit is not None), default=BATCH_BYTES),
         warnings=topic_warnings(survey),
     )
 

@@ -98,7 +98,7 @@ def test_readers_cannot_be_lowered() -> None:
 
 def test_no_client_creates_topics() -> None:
     """K91: no client of ours lets a broker make a topic by asking for it."""
-    producer = config.producer_settings(GIVEN, transactional_id="t", timeout_s=60, max_record_bytes=1)
+    producer = config.producer_settings(GIVEN, transactional_id="t", timeout_s=60)
     for settings in (
         producer,
         config.admin_settings(GIVEN),
@@ -110,7 +110,7 @@ def test_no_client_creates_topics() -> None:
 
 def test_producer_is_ours() -> None:
     """A producer keeps the user's compression, and its id, acks and size are the mirror's."""
-    producer = config.producer_settings(GIVEN, transactional_id="mm2.f.0", timeout_s=60, max_record_bytes=5_000_000)
+    producer = config.producer_settings(GIVEN, transactional_id="mm2.f.0", timeout_s=60)
     assert producer["transactional.id"] == "mm2.f.0"
     assert producer["acks"] == "all"
     assert producer["compression.type"] == "lz4"

@@ -70,13 +70,13 @@ class PartitionCopy:
         self.position = range_.start
         self.ended: RangeEnd | None = None
         self.leader_epoch = range_.leader_epoch
-        self.largest = (range_.start, 0)
         self._future_ms = future_ms
         self._cut_ms = range_.cut_ms if range_.cut_ms is not None else future_ms + 1
         self.begin_chunk()
 
     def begin_chunk(self) -> None:
         """Forget what the chunk before brought."""
+        self.chunk_start = self.position
         self.runs: list[Run] = []
         self.records = 0
         self.bytes = 0
@@ -91,20 +91,23 @@ class PartitionCopy:
         return before_cut and min(times) > 0 and last < self.range.end and self.position <= first
 
     def accept(self, messages: list[Message], times: list[int]) -> tuple[list[Message], list[int], KafkaError | None]:
-        """The careful path: the messages to send on with their timestamps, and an error that came among them.
+        """The careful path: the messages to send on with their timestamps, and the first error that came among them.
 
-        After the partition has ended nothing moves its position, be it a record or a late EOF.
+        After the partition has ended nothing moves its position, be it a record or a late EOF. What comes behind an
+        error is taken too: the error may be one that passes, and what is not taken then would be a hole.
         """
         taken: list[Message] = []
         stamps: list[int] = []
+        failed: KafkaError | None = None
         for message, stamp in zip(messages, times, strict=True):
             if self.ended is not None:
                 break
             error, offset = message.error(), message.offset() or 0
             if error is not None:
-                if error.code() != KafkaError._PARTITION_EOF:
-                    return taken, stamps, error
-                self._reach(offset)
+                if error.code() == KafkaError._PARTITION_EOF:
+                    self._reach(offset)
+                else:
+                    failed = failed or error
             elif offset >= self.range.end:
                 self._reach(offset)
             elif self._cuts(stamp):
@@ -116,7 +119,7 @@ class PartitionCopy:
                 self.position = offset + 1
         if self.position >= self.range.end and self.ended is None:
             self._reach(self.position)
-        return taken, stamps, None
+        return taken, stamps, failed
 
     def _reach(self, offset: int) -> None:
         """Everything visible below ``offset`` has been handled."""
@@ -136,14 +139,12 @@ class PartitionCopy:
             self.future = self.future or (offset, stamp)
             self.future_records += 1
 
-    def sent(self, run: Run, next_offset: int, size: int, largest: tuple[int, int], leader_epoch: int | None) -> None:
+    def sent(self, run: Run, next_offset: int, size: int, leader_epoch: int | None) -> None:
         """Note a run that was handed to the producer."""
         self.runs.append(run)
         self.records += run.count
         self.bytes += size
         self.position = max(self.position, next_offset)
-        if largest[1] > self.largest[1]:
-            self.largest = largest
         if leader_epoch is not None and leader_epoch >= 0:
             self.leader_epoch = leader_epoch
         if self.position >= self.range.end and self.ended is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from confluent_kafka import Message
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, producer_settings, resolve_settings
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
@@ -64,13 +66,17 @@ class ConfluentCluster:
 
     def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
         """See :class:`ClusterReader`."""
-        for message in self._reader.records(partition, *self._readable(partition, start, end), _no_tick):
+        for message in self.records(partition, start, end, _no_tick):
             return message.offset() or 0, message.timestamp()[1]
         return None
 
+    def records(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> Iterator[Message]:
+        """Visible records of ``[start, end)``."""
+        return self._reader.records(partition, *self._readable(partition, start, end), tick)
+
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """See :class:`ClusterReader`."""
-        return sum(1 for _ in self._reader.records(partition, *self._readable(partition, start, end), tick))
+        return sum(1 for _ in self.records(partition, start, end, tick))
 
     def _readable(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int]:
         """The part of a range that a reader is given: a broker says nothing, for ever, of what lies past the LSO."""
@@ -113,9 +119,7 @@ class ConfluentCluster:
 
     def state_writer(self, transactional_id: str) -> ConfluentStateWriter:
         """See :class:`TargetCluster`."""
-        settings = producer_settings(
-            self.settings, transactional_id=transactional_id, timeout_s=30, max_record_bytes=1_048_576
-        )
+        settings = producer_settings(self.settings, transactional_id=transactional_id, timeout_s=30)
         return ConfluentStateWriter(admin=self.admin, settings=settings)
 
     def close(self) -> None:

@@ -28,7 +28,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     refusal,
     translate,
 )
-from airflow_provider_mm2.mirror.clusters.confluent.transaction import State, Transactions
+from airflow_provider_mm2.mirror.clusters.confluent.oversize import find_too_large, largest_of
+from airflow_provider_mm2.mirror.clusters.confluent.transaction import Transactions
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
     CommitNotVisible,
@@ -81,13 +82,14 @@ class ConfluentCopier:
                 target.settings,
                 transactional_id=settings.transactional_id,
                 timeout_s=settings.transaction_timeout_s,
-                max_record_bytes=settings.max_record_bytes,
+                batch_bytes=settings.batch_bytes,
             ),
         )
         self._producer = self._transactions.producer
         self._consumer: Consumer | None = None
         self._parts: dict[TopicPartition, PartitionCopy] = {}
         self._open: set[TopicPartition] = set()
+        self._targets: list[TopicPartition] = []
         self._mean_bytes = 1_000
 
     def fence(self, tick: Tick) -> None:
@@ -98,6 +100,7 @@ class ConfluentCopier:
         """Step 4: start reading what is not at its bound."""
         self._parts = {item.source: PartitionCopy(item, now_ms + FUTURE_MS) for item in ranges}
         self._open = {item.source for item in ranges}
+        self._targets = [item.target for item in ranges]
         if ranges:
             self._consumer = self._make_consumer()
             self._consumer.assign([_placed(item) for item in ranges])
@@ -110,28 +113,34 @@ class ConfluentCopier:
 
     def copy(self, limits: ChunkLimits, tick: Tick) -> None:
         """Step 5."""
+        with self._explained(tick), _collector_off():
+            self._copy(limits, tick)
+
+    def _copy(self, limits: ChunkLimits, tick: Tick) -> None:
         deadline, heard, copied = time.monotonic() + limits.seconds, time.monotonic(), 0
-        with _collector_off():
-            while self._open and copied < limits.bytes and time.monotonic() < deadline:
-                tick()
-                self._let_drain(tick)
-                messages = self._consume()
-                if messages:
-                    heard = time.monotonic()
-                    copied += self._take(messages)
-                elif time.monotonic() - heard > self._settings.silence_limit_s:
-                    self._source.log_offsets(self._open)  # a deleted topic or a dead cluster is said as such
-                    waiting = tuple(
-                        f"{part} at {self._parts[part].position} of {self._parts[part].range.end}"
-                        for part in sorted(self._open)
-                    )
-                    raise SourceSilent(seconds=self._settings.silence_limit_s, waiting=waiting)
-                self._transactions.serve(0)
+        while self._open and copied < limits.bytes and time.monotonic() < deadline:
+            tick()
+            self._let_drain(tick)
+            messages = self._consume()
+            if messages:
+                heard = time.monotonic()
+                copied += self._take(messages)
+            elif time.monotonic() - heard > self._settings.silence_limit_s:
+                self._source.log_offsets(self._open)  # a deleted topic or a dead cluster is said as such
+                waiting = tuple(
+                    f"{part} at {self._parts[part].position} of {self._parts[part].range.end}"
+                    for part in sorted(self._open)
+                )
+                raise SourceSilent(seconds=self._settings.silence_limit_s, waiting=waiting)
+            self._transactions.serve(0)
 
     def flush(self, tick: Tick) -> Sequence[CopiedRange]:
         """Step 6."""
-        self._transactions.flush(tick)
-        self._raise_too_large()
+        with self._explained(tick):
+            self._transactions.flush(tick)
+        errors = [run.error for part in self._parts.values() for run in part.runs if run.error is not None]
+        if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in errors):
+            raise self._too_large(tick)
         return [part.copied(self._transactions.id) for part in self._parts.values()]
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
@@ -142,30 +151,33 @@ class ConfluentCopier:
         except KafkaException as error:
             raise self._transactions.failure(error, "add the ledger") from error
         offsets = [KafkaPartition(part.topic, part.partition, offset) for part, offset in progress.items()]
-        with self._explained(list(progress)):
+        self._targets = list(progress)
+        with self._explained(tick):
             self._transactions.add_offsets(offsets, self._progress.metadata(), tick)
 
     def commit(self, tick: Tick) -> None:
         """Step 8, first half."""
-        with self._explained([part.range.target for part in self._parts.values()]):
+        with self._explained(tick):
             self._transactions.commit(tick)
 
     @contextmanager
-    def _explained(self, targets: list[TopicPartition]) -> Iterator[None]:
+    def _explained(self, tick: Tick) -> Iterator[None]:
         """A record refused in the middle of a run has no callback: the transaction's failure alone tells."""
         try:
             yield
         except TransactionFailed as failed:
             code = self._transactions.failed_code
             if code in NO_TOPIC:
-                self._target.log_offsets(targets)  # names the topic that is gone
+                self._target.log_offsets(self._targets)  # names the topic that is gone
             if code == KafkaError.MSG_SIZE_TOO_LARGE:
-                part = max(self._parts.values(), key=lambda item: item.largest[1])
-                raise _too_large(part.range.source, *part.largest) from failed
+                raise self._too_large(tick) from failed
             if code in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
                 written = ", ".join(sorted({part.range.target.topic for part in self._parts.values() if part.runs}))
                 raise RecordRefused(target_topic=written, problem=failed.problem) from failed
             raise
+
+    def _too_large(self, tick: Tick) -> RecordTooLarge:
+        return find_too_large(self._source, self._target, list(self._parts.values()), tick)
 
     def see(
         self, progress: Mapping[TopicPartition, int], mapped_ends: Mapping[TopicPartition, int], tick: Tick
@@ -225,8 +237,7 @@ class ConfluentCopier:
         while len(self._producer) * self._mean_bytes > IN_FLIGHT_BYTES:
             self._transactions.serve(POLL_S)
             tick()
-            if self._transactions.state is not State.OPEN:
-                return
+            self._transactions.check()
 
     def _take(self, messages: list[Message]) -> int:
         """Send on what counts of a batch; value bytes sent."""
@@ -281,25 +292,15 @@ class ConfluentCopier:
         try:
             deque(calls, 0)
         except KafkaException as error:
-            raise self._send_failure(part, run, sizes, error) from error
-        size, largest = sum(sizes), max(sizes)
-        biggest = (offsets[sizes.index(largest)], largest) if largest > part.largest[1] else (0, 0)
-        part.sent(record, offsets[-1] + 1, size, biggest, run[-1].leader_epoch())
+            raise self._send_failure(part, run, error) from error
+        size = sum(sizes)
+        part.sent(record, offsets[-1] + 1, size, run[-1].leader_epoch())
         return size
 
-    def _send_failure(
-        self, part: PartitionCopy, run: list[Message], sizes: list[int], error: KafkaException
-    ) -> MirrorError:
+    def _send_failure(self, part: PartitionCopy, run: list[Message], error: KafkaException) -> MirrorError:
         if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            largest = max(sizes)
-            return _too_large(part.range.source, run[sizes.index(largest)].offset() or 0, largest)
+            return largest_of(part.range.source, run)
         return self._transactions.failure(error, f"produce to {part.range.target}")
-
-    def _raise_too_large(self) -> None:
-        for part in self._parts.values():
-            for run in part.runs:
-                if run.error is not None and run.error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                    raise _too_large(part.range.source, *part.largest)
 
     def _raise_general(self, messages: list[Message]) -> None:
         """Errors that belong to no partition: connection trouble passes, the rest ends the attempt.
@@ -321,12 +322,6 @@ class ConfluentCopier:
             raise SourceTruncated(topic=source.topic, partition=source.partition, progress=part.position, end=ends.end)
         if not is_away(error):
             raise translate(error, alias=self._source.alias, operation=f"read {source}", topic=source.topic)
-
-
-def _too_large(source: TopicPartition, offset: int, size: int) -> RecordTooLarge:
-    return RecordTooLarge(
-        topic=source.topic, partition=source.partition, offset=offset, bytes=size, setting="max.message.bytes"
-    )
 
 
 def _placed(range_: CopyRange) -> KafkaPartition:

@@ -114,6 +114,25 @@ class Transactions:
         except KafkaException as error:
             raise self.failure(error, "produce") from error
 
+    def check(self) -> None:
+        """Ask the client whether the open transaction can still be committed; nothing is sent for it.
+
+        Of a transaction that has failed the client says nothing by itself: what is queued behind the failure waits
+        for ``delivery.timeout.ms``. To begin inside a transaction is refused, and the refusal tells.
+
+        :raises TransactionFailed: it cannot, only be aborted.
+        """
+        standing = self._standing()
+        if standing is not None and (standing.txn_requires_abort() or standing.fatal()):
+            raise self.failure(standing, "produce")
+
+    def _standing(self) -> KafkaError | None:
+        try:
+            self.producer.begin_transaction()
+        except KafkaException as error:
+            return kafka_error(error)
+        return None
+
     def flush(self, tick: Tick) -> None:
         """Wait until nothing is in flight."""
         while True:
@@ -123,6 +142,7 @@ class Transactions:
                 raise self.failure(error, "flush") from error
             if not left:
                 return
+            self.check()
             tick()
 
     def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:
@@ -158,8 +178,10 @@ class Transactions:
                 )
 
     def failure(self, error: KafkaException | KafkaError, operation: str) -> MirrorError:
-        """Our error for a failed call; ``_FATAL`` hides the true code, which one more call tells."""
+        """Our error for a failed call; ``_FATAL`` and ``_STATE`` hide the true code, which one more call tells."""
         inner = kafka_error(error)
+        if inner.code() == KafkaError._STATE and self.state is State.OPEN:
+            inner = self._standing() or inner
         if inner.code() in (KafkaError._FATAL, KafkaError._STATE):
             inner = self._true_code(inner)
         self.failed_code = inner.code()
