@@ -38,7 +38,11 @@ def up(
     timeout_s: Annotated[float, typer.Option("--timeout", min=1, help="Seconds for the start.")] = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Start the pair, or what is missing of it, and print its addresses; it runs until `mm2 local down`."""
+    """Start the pair, or what is missing of it, and print its addresses; it runs until `mm2 local down`.
+
+    The first start downloads Kafka (57 MB) into the folder MM2_CACHE, by default one in the user's cache;
+    MM2_MAVEN_URL names another Maven repository, JAVA_HOME another Java (17 or newer).
+    """
     asked = {"brokers": brokers, "security": security}
     with failures_as_exit_codes(as_json):
         pair = _pair(folder, {name: value for name, value in asked.items() if value is not None})

@@ -13,7 +13,7 @@ from types import TracebackType
 from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.broker import Broker
 from airflow_provider_mm2.local.certificates import make_certificates
-from airflow_provider_mm2.local.errors import NotStarted
+from airflow_provider_mm2.local.errors import FolderUnusable, NotStarted
 from airflow_provider_mm2.local.jars import Report, kafka_classpath, silent
 from airflow_provider_mm2.local.java import DEFAULT_JVM_OPTIONS
 from airflow_provider_mm2.local.ports import is_free, pick_ports
@@ -42,6 +42,7 @@ class LocalCluster:
     :param users: name to password for the two SASL kinds; clients get the first.
     :param properties: broker properties that win over the ones chosen here.
     :param jvm_options: options of each broker's JVM, heap size included.
+    :raises FolderUnusable: the folder's name has a comma.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class LocalCluster:
         jvm_options: Sequence[str] = DEFAULT_JVM_OPTIONS,
     ) -> None:
         self.folder = folder.resolve()
+        if "," in str(self.folder):
+            raise FolderUnusable(directory=str(self.folder))
         self.spec = ClusterSpec(
             name=name,
             brokers=brokers,
@@ -78,7 +81,7 @@ class LocalCluster:
         """
         layout = self._layout()
         if layout is None:
-            raise NotStarted(cluster=self.spec.name, directory=self.folder)
+            raise NotStarted(cluster=self.spec.name, directory=str(self.folder))
         return ",".join(f"{HOST}:{ports.client}" for ports in layout[1])
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from airflow_provider_mm2.mirror.errors import MirrorError, RetriableError, SettingsError
@@ -38,7 +37,7 @@ class DownloadFailed(RetriableError):
 
     what: str
     reason: str
-    log_file: Path
+    log_file: str
 
     found: ClassVar[str] = "the download of {what} failed: {reason}"
     likely_cause: ClassVar[str] = "the Maven repository cannot be reached from here, or was cut off"
@@ -56,7 +55,7 @@ class BrokerRefused(MirrorError):
     step: str
     status: int
     reason: str
-    log_file: Path
+    log_file: str
 
     found: ClassVar[str] = "broker {broker} of the {cluster} cluster ended with exit code {status} during {step}"
     likely_cause: ClassVar[str] = "{reason}"
@@ -70,7 +69,7 @@ class PortTaken(RetriableError):
     cluster: str
     broker: int
     port: int
-    log_file: Path
+    log_file: str
 
     found: ClassVar[str] = "port {port} of broker {broker} of the {cluster} cluster is in use"
     likely_cause: ClassVar[str] = "another process took the port while the broker was down"
@@ -89,7 +88,7 @@ class BrokerNotReady(RetriableError):
     address: str
     timeout_s: float
     reason: str
-    log_file: Path
+    log_file: str
 
     found: ClassVar[str] = (
         "broker {broker} of the {cluster} cluster did not answer at {address} within {timeout_s:.0f} s ({reason})"
@@ -103,7 +102,7 @@ class NotStarted(SettingsError):
     """The addresses of a cluster were asked for before it had any."""
 
     cluster: str
-    directory: Path
+    directory: str
 
     found: ClassVar[str] = "the {cluster} cluster in {directory} has no addresses"
     likely_cause: ClassVar[str] = "it was never started, or its file cluster.json was deleted"
@@ -111,10 +110,21 @@ class NotStarted(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class FolderUnusable(SettingsError):
+    """Kafka would take the folder's name for two."""
+
+    directory: str
+
+    found: ClassVar[str] = "the folder {directory} has a comma in its name"
+    likely_cause: ClassVar[str] = "Kafka reads its data folder as a list, and splits it at each comma"
+    next_move: ClassVar[str] = "choose a folder without a comma"
+
+
+@dataclass(kw_only=True, eq=False)
 class FolderNotOurs(SettingsError):
     """The folder holds files that no local pair made."""
 
-    directory: Path
+    directory: str
     example: str
 
     found: ClassVar[str] = "{directory} holds other files, {example} for one"
@@ -126,7 +136,7 @@ class FolderNotOurs(SettingsError):
 class PairDiffers(SettingsError):
     """The folder holds a pair that was made with other settings."""
 
-    directory: Path
+    directory: str
     setting: str
     present: str
     asked: str
@@ -140,7 +150,7 @@ class PairDiffers(SettingsError):
 class FolderBusy(RetriableError):
     """Another process works on the same folder and did not finish in time."""
 
-    lock_file: Path
+    lock_file: str
     timeout_s: float
 
     found: ClassVar[str] = "another process has held {lock_file} for more than {timeout_s:.0f} s"
@@ -152,7 +162,7 @@ class FolderBusy(RetriableError):
 class StillRunning(MirrorError):
     """Processes of the pair could not be ended."""
 
-    directory: Path
+    directory: str
     pids: str
 
     found: ClassVar[str] = "processes {pids} of {directory} are still running after SIGKILL"

@@ -80,7 +80,7 @@ def _download_into(folder: Path, coordinates: Sequence[str], report: Report) -> 
         except (OSError, RuntimeError, zipfile.BadZipFile) as error:  # jgo and requests raise these
             log_file.write_text(traceback.format_exc(), encoding="utf-8")
             what = ", ".join(coordinates)
-            raise DownloadFailed(what=what, reason=_first_line(error), log_file=log_file) from error
+            raise DownloadFailed(what=what, reason=_first_line(error), log_file=str(log_file)) from error
         complete = Path(part) / "complete"
         complete.mkdir()
         for jar in jars:

@@ -25,7 +25,7 @@ def locked(lock_file: Path, *, timeout_s: float = 300.0) -> Iterator[None]:
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with lock_file.open("a") as handle:
         if not poll(lambda: _taken(handle), timeout_s=timeout_s, interval_s=0.1):
-            raise FolderBusy(lock_file=lock_file, timeout_s=timeout_s)
+            raise FolderBusy(lock_file=str(lock_file), timeout_s=timeout_s)
         try:
             yield
         finally:

@@ -145,7 +145,7 @@ class LocalPair:
         except FileNotFoundError:
             return
         if names and not names & {_LOCK, _PAIR_FILE}:
-            raise FolderNotOurs(directory=self.folder, example=min(names))
+            raise FolderNotOurs(directory=str(self.folder), example=min(names))
 
     def _settings(self) -> dict[str, object]:
         return {
@@ -166,7 +166,7 @@ class LocalPair:
         for setting in sorted(fixed):
             if present[setting] != asked[setting]:
                 raise PairDiffers(
-                    directory=self.folder,
+                    directory=str(self.folder),
                     setting=setting,
                     present=str(present[setting]),
                     asked=str(asked[setting]),

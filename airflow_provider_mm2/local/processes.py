@@ -106,7 +106,7 @@ def end(folder: Path, *, grace_s: float = 20.0) -> list[int]:
         left = _signal(left, psutil.Process.terminate, wait_s=grace_s)
     left = _signal(left, psutil.Process.kill, wait_s=10.0)
     if left:
-        raise StillRunning(directory=folder, pids=", ".join(str(process.pid) for process in left))
+        raise StillRunning(directory=str(folder), pids=", ".join(str(process.pid) for process in left))
     return [process.pid for process in ended]
 
 
@@ -123,8 +123,11 @@ def _signal(
 
 
 def alive(process: psutil.Process) -> bool:
-    """Tell whether a process still runs; a zombie, of which only the exit code is left, does not."""
+    """Tell whether a process still runs; one of which only the exit code is left does not.
+
+    Of a killed JVM the main thread is a zombie first, while others still hold its ports and file locks.
+    """
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return process.is_running() and (process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1)
     except psutil.NoSuchProcess:
         return False

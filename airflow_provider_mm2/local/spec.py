@@ -98,8 +98,8 @@ def _small_and_lasting(brokers: int) -> dict[str, str]:
         "log.retention.ms": "-1",
         "log.retention.bytes": "-1",
         # A killed broker may come back only when the session of its former life is over: 9 s with the default.
-        "broker.session.timeout.ms": "4000",
-        "broker.heartbeat.interval.ms": "500",
+        "broker.session.timeout.ms": "6000",
+        "broker.heartbeat.interval.ms": "1000",
         # 128 MB of the heap otherwise, for a cleaner that has little to clean here.
         "log.cleaner.dedupe.buffer.size": "16777216",
     }

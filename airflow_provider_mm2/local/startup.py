@@ -112,12 +112,12 @@ def _refusal(broker: Broker, step: str, exit_code: int, log_file: Path, log_star
         step=step,
         status=exit_code,
         reason=last_error(log),
-        log_file=log_file,
+        log_file=str(log_file),
     )
 
 
 def _port_taken(broker: Broker, port: int) -> PortTaken:
-    return PortTaken(cluster=broker.cluster, broker=broker.node, port=port, log_file=broker.log_file)
+    return PortTaken(cluster=broker.cluster, broker=broker.node, port=port, log_file=str(broker.log_file))
 
 
 def _not_ready(broker: Broker, timeout_s: float, reason: str, log_file: Path) -> BrokerNotReady:
@@ -127,5 +127,5 @@ def _not_ready(broker: Broker, timeout_s: float, reason: str, log_file: Path) ->
         address=f"{HOST}:{broker.port}",
         timeout_s=timeout_s,
         reason=reason,
-        log_file=log_file,
+        log_file=str(log_file),
     )

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.wait import poll
 
-Sleeper = Callable[..., "subprocess.Popen[bytes]"]
+Sleeper = Callable[..., subprocess.Popen[bytes]]
 IGNORES_SIGTERM = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
 )
@@ -34,8 +35,8 @@ def sleeper(tmp_path: Path) -> Iterator[Sleeper]:
         process.wait()
 
 
-def pids(folder: Path, find: Callable[[Path], list[object]] = processes.find) -> list[int]:  # type: ignore[assignment]
-    return sorted(process.pid for process in find(folder))  # type: ignore[attr-defined]
+def pids(found: list[psutil.Process]) -> list[int]:
+    return sorted(process.pid for process in found)
 
 
 def test_finds_its_own_alone(sleeper: Sleeper, tmp_path: Path) -> None:
@@ -45,14 +46,14 @@ def test_finds_its_own_alone(sleeper: Sleeper, tmp_path: Path) -> None:
     sleeper(processes.mark(tmp_path / "ab"))
     sleeper(str(tmp_path / "a"))
     expected = sorted([own.pid, inner.pid])
-    assert poll(lambda: pids(tmp_path / "a") == expected, timeout_s=10)
-    assert pids(tmp_path / "a", processes.find_exactly) == [own.pid]  # type: ignore[arg-type]
+    assert poll(lambda: pids(processes.find(tmp_path / "a")) == expected, timeout_s=10)
+    assert pids(processes.find_exactly(tmp_path / "a")) == [own.pid]
 
 
 def test_ends_its_own_alone(sleeper: Sleeper, tmp_path: Path) -> None:
     """Ending a folder ends what carries its mark and nothing else."""
     own, stranger = sleeper(processes.mark(tmp_path / "a")), sleeper(str(tmp_path / "a"))
-    assert poll(lambda: pids(tmp_path / "a"), timeout_s=10)
+    assert poll(lambda: processes.find(tmp_path / "a"), timeout_s=10)
     assert processes.end(tmp_path / "a") == [own.pid]
     assert own.poll() is not None
     assert stranger.poll() is None
