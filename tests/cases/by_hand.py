@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
 from tests.contract.real_lab import LIMIT_S, Settings, done, until, write
 from tests.fakes.log import Message
 
@@ -76,12 +76,17 @@ def produce_keyed(cluster: Settings, partition: TopicPartition, key: bytes | Non
 def set_group(cluster: Settings, group: str, offsets: Mapping[TopicPartition, int]) -> None:
     """Set a group's offsets, as ``kafka-consumer-groups.sh --reset-offsets`` does."""
     parts = [KafkaPartition(*partition, offset) for partition, offset in offsets.items()]
-    (answer,) = done(
-        AdminClient({**cluster}).alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
-    )
+    admin = AdminClient({**cluster})  # kept: with the client go its answers
+    (answer,) = done(admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)]))
     assert all(part.error is None for part in answer.topic_partitions)
 
 
 def delete_group(cluster: Settings, group: str) -> None:
     """Delete a group with its offsets."""
-    done(AdminClient({**cluster}).delete_consumer_groups([group]))
+    admin = AdminClient({**cluster})
+    done(admin.delete_consumer_groups([group]))
+
+
+def produce_state(cluster: Settings, record: StateRecord) -> None:
+    """Write one record to a state topic outside any transaction."""
+    produce_keyed(cluster, TopicPartition(record.topic, record.partition), record.key, record.value)

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.cases.scenario import Scenario
 from tests.contract.real_lab import RealLab, Settings
 
 MakeScenario = Callable[..., Scenario]
+MakeCluster = Callable[..., LocalCluster]
 
 
 @pytest.fixture

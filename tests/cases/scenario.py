@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
@@ -18,7 +19,7 @@ from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
 from airflow_provider_mm2.mirror.model import PartitionResult, TopicPartition
 from airflow_provider_mm2.mirror.run import RunSummary, no_report, run_mirror
-from tests.cases.snapshot import take_snapshot
+from tests.cases.snapshot import group_offsets, take_snapshot
 from tests.contract.lab import Side
 from tests.contract.real_lab import RealLab, RealOpenTransaction, Settings
 from tests.fakes.log import Message, Outcome
@@ -80,6 +81,11 @@ class Scenario:
     def progress_group(self) -> str:
         """The group that carries the progress."""
         return f"mm2.{self.flow}.progress"
+
+    def progress(self, partition: int = 0, topic: str | None = None) -> int | None:
+        """Next source offset to copy, as the progress group has it."""
+        offsets = group_offsets(AdminClient({**self.addresses["target"]}), self.progress_group)
+        return offsets.get(self.target(partition, topic))
 
     def create(self, *, topic: str | None = None, partitions: int = 1, settings: Settings | None = None) -> None:
         """Create a source topic."""

@@ -23,6 +23,7 @@ from airflow_provider_mm2.mirror.errors import (
     TargetLostData,
     TargetTopicRecreated,
     TargetTransactionOpen,
+    TopicDeleted,
     TopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
@@ -73,13 +74,18 @@ def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str
 def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection[str]) -> None:
     """Refuse a selection that cannot be mirrored; nothing has been created yet.
 
-    :param recorded: source topics that the flow has mirrored before (one that is gone is reported, not an error).
+    :param recorded: source topics that the flow has mirrored before (one that is gone is reported, not an error, as
+        long as another is left).
     :raises MirrorError: a literal topic is missing, nothing is selected, names clash or are too long.
     """
-    literal = {pattern for pattern in flow.topics if re.escape(pattern).replace("\\-", "-") == pattern}
-    missing = literal - set(selection.topics) - set(selection.left_out) - set(recorded)
+    known = (*selection.topics, *selection.left_out, *recorded)
+    literal = {pattern for pattern in flow.topics if re.fullmatch(r"[a-zA-Z0-9._\-]+", pattern)}
+    missing = {pattern for pattern in literal if not any(re.fullmatch(pattern, name) for name in known)}
     if missing:
         raise TopicMissing(alias=flow.source.alias, topics=tuple(sorted(missing)))
+    gone = sorted(set(recorded) - set(selection.left_out))
+    if not selection.topics and gone:
+        raise TopicDeleted(alias=flow.source.alias, topic=gone[0])
     if not selection.topics:
         hit = {rule for rule in selection.left_out.values() if rule != "not in topics"}
         raise NothingSelected(
