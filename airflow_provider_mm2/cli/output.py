@@ -33,7 +33,7 @@ def failures_as_exit_codes(as_json: bool = False) -> Iterator[None]:
     except MirrorError as error:
         typer.echo(str(error), err=True)
         if as_json:
-            typer.echo(json.dumps({"error": error_json(error)}))
+            typer.echo(json.dumps({"error": error_json(error)}, default=str))
         raise typer.Exit(error.exit_code) from error
 
 

@@ -33,14 +33,27 @@ class MirrorError(Exception):
         """The fields of this error, as plain values."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the facts when an error crosses to another process."""
+        return _made, (type(self), dict(vars(self)))
+
     def __str__(self) -> str:
         """Render the three parts on three lines."""
-        facts = self.facts
+        facts = {name: _listed(fact) for name, fact in self.facts.items()}
         return (
             f"{self.found.format(**facts)}\n"
             f"  Likely cause: {self.likely_cause.format(**facts)}\n"
             f"  Next move: {self.next_move.format(**facts)}"
         )
+
+
+def _made(kind: type[MirrorError], facts: dict[str, object]) -> MirrorError:
+    return kind(**facts)
+
+
+def _listed(fact: object) -> object:
+    """Several names as people write them."""
+    return ", ".join(map(str, fact)) or "none" if isinstance(fact, tuple) else fact
 
 
 @dataclass(kw_only=True, eq=False)

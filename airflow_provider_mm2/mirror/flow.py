@@ -14,6 +14,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictBool,
+    StrictInt,
     field_validator,
     model_validator,
 )
@@ -98,15 +100,15 @@ class Chunk(_Settings):
     """Limits of one transaction."""
 
     seconds: float = Field(default=5, gt=0, le=300)
-    bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    bytes: StrictInt = Field(default=256 * 1024 * 1024, ge=1024)
 
 
 class TopicSync(_Settings):
     """What is carried over of a topic besides its records."""
 
-    create: bool = True
-    grow: bool = True
-    configs: bool = True
+    create: StrictBool = True
+    grow: StrictBool = True
+    configs: StrictBool = True
     config_exclude: tuple[Pattern, ...] = DEFAULT_CONFIG_EXCLUDE
 
 
@@ -141,13 +143,13 @@ class DagSettings(_Settings):
     schedule: str | None = "@hourly"
     timetable: Literal["trigger", "data_interval"] = "trigger"
     start_date: Annotated[AwareDatetime, BeforeValidator(_start_of)] = datetime(2024, 1, 1, tzinfo=timezone.utc)
-    catchup: bool = False
+    catchup: StrictBool = False
     tags: tuple[Annotated[str, Field(max_length=100)], ...] = ("mm2",)
     owner: str = "airflow"
     pool: str | None = None
-    retries: int = Field(default=2, ge=0)
-    retry_delay_s: int = Field(default=60, ge=0)
-    paused: bool | None = None
+    retries: StrictInt = Field(default=2, ge=0)
+    retry_delay_s: StrictInt = Field(default=60, ge=0)
+    paused: StrictBool | None = None
 
     @field_validator("schedule")
     @classmethod
@@ -189,9 +191,9 @@ class MirrorFlow(_Settings):
     groups_exclude: tuple[Pattern, ...] = DEFAULT_GROUPS_EXCLUDE
     replication_policy: str = "default"
     separator: str = Field(default=".", pattern=r"^[a-zA-Z0-9._\-]{1,10}\z")
-    shards: int = Field(default=1, ge=1, le=64)
+    shards: StrictInt = Field(default=1, ge=1, le=64)
     cut: Cut = Cut.INTERVAL
-    strict: bool = False
+    strict: StrictBool = False
     chunk: Chunk = Chunk()
     delivery: Literal["exactly_once"] = "exactly_once"
     engine: Literal["bounded"] = "bounded"
@@ -199,13 +201,13 @@ class MirrorFlow(_Settings):
     on_recreated: Literal["stop"] = "stop"
     on_foreign_writes: Literal["stop"] = "stop"
     sync_topics: TopicSync = TopicSync()
-    replication_factor: int | None = Field(default=None, ge=1)
-    internal_replication_factor: int | None = Field(default=None, ge=1)
-    transaction_timeout_s: int = Field(default=60, ge=5, le=900)
+    replication_factor: StrictInt | None = Field(default=None, ge=1)
+    internal_replication_factor: StrictInt | None = Field(default=None, ge=1)
+    transaction_timeout_s: StrictInt = Field(default=60, ge=5, le=900)
     lease_session_s: float = Field(default=6, ge=6, le=300)
     lease_wait_s: float = Field(default=60, gt=0)
-    silence_limit_s: int = Field(default=60, ge=5)
-    lso_stuck_s: int = Field(default=900, ge=1)
+    silence_limit_s: StrictInt = Field(default=60, ge=5)
+    lso_stuck_s: StrictInt = Field(default=900, ge=1)
     dag: DagSettings = DagSettings()
 
     @field_validator("topics", "topics_exclude", "groups", "groups_exclude", mode="before")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 from dataclasses import fields
 from typing import get_type_hints
@@ -92,3 +93,15 @@ def test_documented(kind: type[MirrorError]) -> None:
     first = (kind.__doc__ or "").strip().splitlines()[0]
     assert first.endswith((".", ";"))
     assert not first.startswith(kind.__name__)
+
+
+def test_errors_cross_processes() -> None:
+    """An error keeps its facts and its text when it is pickled."""
+    error = errors.TopicMissing(alias="us", topics=("a", "b"))
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (str(again), again.facts) == (str(error), error.facts)
+
+
+def test_names_are_listed_as_people_write_them() -> None:
+    """Several names in a message are separated by commas, without quotes and brackets of the language."""
+    assert "has no topic a, b\n" in str(errors.TopicMissing(alias="us", topics=("a", "b")))

@@ -199,3 +199,9 @@ def test_chunk_seconds(seconds: float, timeout_s: int, expected: float) -> None:
     """A chunk copies for a third of the transaction's time at most."""
     flow = MirrorFlow.model_validate({**SMALLEST, "chunk": {"seconds": seconds}, "transaction_timeout_s": timeout_s})
     assert flow.chunk_seconds == expected
+
+
+@pytest.mark.parametrize("changes", [{"shards": True}, {"shards": "2"}, {"strict": "yes"}, {"lso_stuck_s": 1.5}])
+def test_kinds_are_not_converted(changes: dict[str, Any]) -> None:
+    """A value of another kind than its key takes is refused, never converted into something that runs."""
+    assert list(refused(**changes)) == list(changes)

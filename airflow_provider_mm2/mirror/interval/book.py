@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import (
@@ -24,7 +25,7 @@ MARKER = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """Offsets on the target between two of our chunks that we did not write: ``[start, end)``."""
+    """Offsets on the target among our records that we did not write: ``[start, end)``."""
 
     target: TopicPartition
     start: int
@@ -67,12 +68,20 @@ class LedgerBook:
         """The newest entry of a partition."""
         return self._open[part]
 
-    def foreign(self, copied: CopiedRange) -> Foreign | None:
-        """Offsets between what we knew to be the target's end and where the chunk landed."""
+    def hole_before(self, copied: CopiedRange) -> Foreign | None:
+        """Offsets between the last record we knew of and where the chunk landed, if it is not where we expected."""
         entry = self._open[copied.source]
         if not copied.segments or copied.segments[0].target_start == entry.target_end:
             return None
-        return Foreign(target=entry.target, start=entry.target_end, end=copied.segments[0].target_start)
+        return Foreign(target=entry.target, start=counted_end(entry), end=copied.segments[0].target_start)
+
+    def hole_inside(self, copied: CopiedRange) -> Foreign | None:
+        """The first hole on the target between two segments of one chunk: it is never a marker of ours."""
+        for before, after in pairwise(copied.segments):
+            if after.target_start != before.target_end:
+                target = self._open[copied.source].target
+                return Foreign(target=target, start=before.target_end, end=after.target_start)
+        return None
 
     def add(self, copied: CopiedRange) -> None:
         """Take in what a chunk copied of one partition."""
@@ -119,6 +128,16 @@ class LedgerBook:
     def progress(self) -> dict[TopicPartition, int]:
         """Next source offset of every partition, by target partition, as the progress group gets it."""
         return {entry.target: entry.next_offset for entry in self._open.values()}
+
+
+def counted_end(entry: LedgerEntry) -> int:
+    """Target offset up to which every record is known to be ours; strangers are looked for from here on.
+
+    Behind the last record comes our marker, unless somebody wrote between the two: then the offset foretold for the
+    marker is a stranger's record. So the marker's place is looked at too; a marker is not seen by a reader.
+    """
+    last = entry.segments[-1].target_end if entry.segments else entry.target_end
+    return last if entry.target_end == last + MARKER else entry.target_end
 
 
 def _count(segments: tuple[Segment, ...]) -> int:

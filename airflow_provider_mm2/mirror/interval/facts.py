@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.interval.book import counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
 
@@ -57,5 +58,5 @@ def _visible(
     pair: ClusterPair, target: TopicPartition, log: LogOffsets, ledger: PartitionLedger | None, tick: Tick
 ) -> int:
     """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen."""
-    start = log.start if ledger is None else max(log.start, ledger.latest.target_end)
+    start = log.start if ledger is None else max(log.start, counted_end(ledger.latest))
     return pair.target.count_visible(target, start, log.stable, tick) if log.stable > start else 0

@@ -28,6 +28,7 @@ from airflow_provider_mm2.mirror.errors import (
     LeaseLost,
     MirrorError,
     Stopped,
+    TransactionFailed,
     TransactionHangs,
 )
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, admit
@@ -204,19 +205,29 @@ def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:
 
 
 def _check_strangers(run: _Run, copied: CopiedRange) -> None:
-    """Refuse a chunk that did not land where the last one ended, when it is records that lie between."""
-    between = run.book.foreign(copied)
-    if between is None:
+    """Refuse a chunk among whose records, or before them, somebody else's lie. It is not committed then.
+
+    A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first.
+    """
+    inside = run.book.hole_inside(copied)
+    if inside is not None:
+        run.copier.abort()
+    hole = inside or run.book.hole_before(copied)
+    if hole is None:
         return
-    seen = run.shard.pair.target.count_visible(between.target, between.start, between.end, run.tick)
+    seen = run.shard.pair.target.count_visible(hole.target, hole.start, hole.end, run.tick)
     if seen:
         raise ForeignWrites(
-            target_topic=between.target.topic,
-            partition=between.target.partition,
+            target_topic=hole.target.topic,
+            partition=hole.target.partition,
             records=seen,
-            start=between.start,
-            end=between.end,
+            start=hole.start,
+            end=hole.end,
         )
+    if inside is not None:
+        problem = f"somebody wrote to {hole.target} in [{hole.start}, {hole.end}) meanwhile; nothing of it can be seen"
+        transactional_id = naming.transactional_id(run.shard.flow.name, run.shard.number)
+        raise TransactionFailed(transactional_id=transactional_id, problem=problem)
 
 
 def _finish_book(run: _Run) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_mm2.mirror.interval.book import LedgerBook
+from airflow_provider_mm2.mirror.interval.book import LedgerBook, counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import (
     CopiedRange,
@@ -91,13 +91,32 @@ def test_nothing_written_means_no_marker() -> None:
 
 
 def test_strangers_between_chunks() -> None:
-    """A chunk that lands behind the expected end shows the range that is not ours."""
+    """A chunk that lands behind the expected end shows the range that may hold strangers, our marker's place too."""
     book = LedgerBook(RECORD, {PART: FACTS})
     book.add(copied([Segment(source_start=0, target_start=0, count=10)], 10))
-    assert book.foreign(copied([Segment(source_start=10, target_start=11, count=1)], 11)) is None
-    between = book.foreign(copied([Segment(source_start=10, target_start=14, count=1)], 11))
+    assert book.hole_before(copied([Segment(source_start=10, target_start=11, count=1)], 11)) is None
+    between = book.hole_before(copied([Segment(source_start=10, target_start=14, count=1)], 11))
     assert between is not None
-    assert (between.start, between.end) == (11, 14)
+    assert (between.start, between.end) == (10, 14)
+
+
+def test_strangers_inside_a_chunk() -> None:
+    """A hole on the target between two segments of one chunk is somebody else's; one on the source alone is not."""
+    book = LedgerBook(RECORD, {PART: FACTS})
+    first, next_ = Segment(source_start=0, target_start=0, count=10), Segment(source_start=15, target_start=10, count=5)
+    assert book.hole_inside(copied([first, next_], 20)) is None
+    hole = book.hole_inside(copied([first, replace(next_, target_start=12)], 20))
+    assert hole is not None
+    assert (hole.start, hole.end) == (10, 12)
+
+
+def test_place_of_our_marker_is_looked_at() -> None:
+    """What a stranger wrote between our last record and our marker is counted by the next run."""
+    book = LedgerBook(RECORD, {PART: FACTS})
+    assert counted_end(book.entry(PART)) == 0
+    book.add(copied([Segment(source_start=0, target_start=0, count=10)], 10))
+    assert (book.entry(PART).target_end, counted_end(book.entry(PART))) == (11, 10)
+    assert counted_end(replace(book.entry(PART), target_end=40)) == 40
 
 
 def test_run_writes_its_time_for_every_partition() -> None:
