@@ -11,9 +11,9 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,26 @@ os.environ.update(
 )
 os.environ.pop("MM2_FLOWS", None)
 
-RunDag = Callable[..., Any]
+
+def _import_quietly(*modules: str) -> None:
+    """Import modules of Airflow, which warn of one another and of their libraries, not of ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in modules:
+            import_module(module)
+        import_module("sqlalchemy.orm").configure_mappers()
+
+
+if version("apache-airflow") < "3.2":
+    # There the operators and the look-up of connections need Airflow's database models.
+    _import_quietly("airflow.serialization.serialized_objects", "airflow.models.connection")
 
 
 @cache
 def initialised() -> None:
-    """Make the database, once a process, and import Airflow's own servers, whose libraries warn of one another."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import_module("airflow.api_fastapi.execution_api.app")
-        import_module("airflow.utils.db").initdb()
+    """Make the database, once a process."""
+    _import_quietly("airflow.api_fastapi.execution_api.app", "airflow.utils.db")
+    import_module("airflow.utils.db").initdb()
 
 
 def run_dag(dag: Any, **arguments: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -80,6 +81,8 @@ def test_an_unusable_connection_is_refused_by_name(connection: Any, extra: objec
     connection("kafka_us", extra)
     with pytest.raises(ConnectionMissing) as caught:
         KafkaClusterHook("kafka_us").get_conn()
+    if isinstance(extra, str) and version("apache-airflow") < "3.2":
+        problem = "it is not defined"  # Airflow itself refuses an extra that is not a JSON object there
     assert f"the connection 'kafka_us' cannot be used: {problem}" in str(caught.value)
     assert SECRET not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.__context__!r}"
 

@@ -264,7 +264,7 @@ def test_an_error_worth_a_retry_fails_the_task_plainly(clusters: FakePair) -> No
 
 def test_an_error_for_good_is_not_retried(clusters: FakePair) -> None:
     """What somebody has to mend fails at once, with what was found, why, and what to do."""
-    assert "the source 'us' has no topic ('nothing',)" in refused(
+    assert "the source 'us' has no topic nothing" in refused(
         mirror(flow={**FLOW, "topics": ["nothing"]}), task_context()
     )
 
@@ -395,7 +395,7 @@ def test_the_finish_of_a_whole_run_adds_up() -> None:
 def test_the_finish_fails_with_any_shard(state: Any) -> None:
     """A failed shard never leaves a green run; the message names the task and its state."""
     task, context = downstream(MirrorFinishOperator, {"mirror_0": "success", "mirror_1": state}, [RESULT])
-    with pytest.raises(AirflowFailException, match=rf"not mirrored as a whole: \('mirror_1 \({state}\)',\)"):
+    with pytest.raises(AirflowFailException, match=rf"not mirrored as a whole: mirror_1 \({state}\)"):
         task.execute(context)
 
 
