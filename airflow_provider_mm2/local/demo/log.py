@@ -68,7 +68,14 @@ def load(settings: Mapping[str, str], topic: str, flights: Iterable[Flight]) -> 
     """Write every flight, in order, to the partition its key belongs to; return when all are acknowledged."""
     failures: list[KafkaError] = []
     producer = Producer(
-        {**settings, "enable.idempotence": True, "linger.ms": 20, "compression.type": "lz4", "batch.size": 1 << 20}
+        {
+            **settings,
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "compression.type": "lz4",
+            "batch.size": 1 << 20,
+            "log_level": 3,  # a new cluster answers "retry" for a moment, which is worth no warning
+        }
     )
 
     def note(error: KafkaError | None, _message: Message) -> None:

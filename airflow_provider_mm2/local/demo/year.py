@@ -110,7 +110,7 @@ def run_months(airflow: StandaloneAirflow, api: AirflowApi, *, first: str, last:
     :raises RunsFailed: a run did not succeed.
     """
     api.wait_for_dag(DAG_ID)
-    api.create_backfill(DAG_ID, first=f"{first}T00:00:00Z", last=f"{last}T00:00:00Z")
+    api.backfill(DAG_ID, first=f"{first}T00:00:00Z", last=f"{last}T00:00:00Z")
     mirrored: list[int] = []
     while True:
         began = time.monotonic()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from airflow_provider_mm2.local import processes
@@ -15,6 +18,16 @@ from tests.data import FLIGHTS_SAMPLE
 pytestmark = [pytest.mark.broker, pytest.mark.airflow]
 
 
+def members(session: int) -> list[str]:
+    """Give the command lines of a session's processes: all that Airflow started, whatever they call themselves."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(OSError, psutil.Error):  # it ended meanwhile
+            if os.getsid(process.pid) == session and processes.alive(process):
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
 def test_a_backfill_mirrors_each_month_once(kafka_folder: Path) -> None:
     """The shipped DAG, run for four month ends, mirrors every record once; no process stays behind."""
     flights = flights_of(FLIGHTS_SAMPLE)
@@ -22,5 +35,7 @@ def test_a_backfill_mirrors_each_month_once(kafka_folder: Path) -> None:
         assert year.outcome.exact
         assert records(year.outcome.target) == len(flights)
         assert year.outcome.mirrored == [1675, 163, 166, 6]
-        assert processes.find(kafka_folder)
+        session = os.getsid(year.airflow.pid)
+        assert len(members(session)) > 5
+    assert members(session) == []
     assert processes.find(kafka_folder) == []
