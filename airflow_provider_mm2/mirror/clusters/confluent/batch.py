@@ -7,19 +7,17 @@ straight on or, near a bound, a cut, an end of partition or an odd timestamp, to
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
 from airflow_provider_mm2.mirror.errors import (
     ForeignWrites,
-    HeaderUnfaithful,
     MirrorError,
     RecordRefused,
     TimestampZero,
     TransactionFailed,
 )
-from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment, TopicPartition
+from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment
 
 
 class Run:
@@ -27,9 +25,9 @@ class Run:
 
     __slots__ = ("count", "error", "first", "last", "pieces")
 
-    def __init__(self, offsets: list[int]) -> None:
-        self.count = len(offsets)
-        self.pieces = contiguous(offsets)
+    def __init__(self, messages: list[Message]) -> None:
+        self.count = len(messages)
+        self.pieces = source_pieces(messages)
         self.first: int | None = None
         self.last: int | None = None
         self.error: KafkaError | None = None
@@ -47,10 +45,16 @@ class Run:
         self.last = message.offset()
 
 
+def source_pieces(messages: list[Message]) -> list[tuple[int, int]]:
+    """Source offsets of one partition's messages as (start, count) pieces without holes."""
+    first, last = messages[0].offset() or 0, messages[-1].offset() or 0
+    if last - first == len(messages) - 1:  # offsets rise, so this proves that there is no hole
+        return [(first, len(messages))]
+    return contiguous([message.offset() or 0 for message in messages])
+
+
 def contiguous(offsets: list[int]) -> list[tuple[int, int]]:
     """Rising offsets as (start, count) pieces without holes."""
-    if offsets[-1] - offsets[0] == len(offsets) - 1:
-        return [(offsets[0], len(offsets))]
     pieces: list[tuple[int, int]] = []
     start = before = offsets[0]
     for offset in offsets[1:]:
@@ -210,27 +214,3 @@ class PartitionCopy:
             return RecordRefused(target_topic=str(target), problem=error.str())
         problem = f"a delivery to {target} failed: {error.name()} ({error.str()})"
         return TransactionFailed(transactional_id=transactional_id, problem=problem)
-
-
-def value_sizes(messages: list[Message]) -> list[int]:
-    """Bytes of each message's value."""
-    sizes: list[int] = list(map(len, messages))
-    return sizes
-
-
-def headers_of(messages: list[Message], source: TopicPartition) -> list[Any]:
-    """Headers of each message.
-
-    The client forgets the headers it could not decode, so they are asked for once, and the count tells which it was.
-
-    :raises HeaderUnfaithful: a header key is not UTF-8.
-    """
-    headers: list[Any] = []
-    try:
-        headers.extend(map(Message.headers, messages))
-    except (UnicodeError, SystemError) as error:  # a SystemError around the UnicodeError in 2.16
-        offset = messages[len(headers)].offset() or 0
-        raise HeaderUnfaithful(
-            topic=source.topic, partition=source.partition, offset=offset, problem=str(error.__cause__ or error)
-        ) from error
-    return headers

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby, repeat
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from airflow_provider_mm2.mirror.clusters.config import copy_reader_settings, producer_settings
-from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy, Run, headers_of, value_sizes
+from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     NO_TOPIC,
     client_log,
-    is_away,
     kafka_error,
     refusal,
-    translate,
 )
 from airflow_provider_mm2.mirror.clusters.confluent.oversize import find_too_large, largest_of
+from airflow_provider_mm2.mirror.clusters.confluent.send import headers_of, send_run, split_runs, timestamps_of
+from airflow_provider_mm2.mirror.clusters.confluent.source_errors import raise_general, raise_of_partition
 from airflow_provider_mm2.mirror.clusters.confluent.transaction import Transactions
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
@@ -38,9 +35,7 @@ from airflow_provider_mm2.mirror.errors import (
     RecordRefused,
     RecordTooLarge,
     SettingRefused,
-    SourceGap,
     SourceSilent,
-    SourceTruncated,
     TransactionFailed,
 )
 from airflow_provider_mm2.mirror.model import (
@@ -63,8 +58,8 @@ BATCH_COUNTS = (25, 2_000)
 IN_FLIGHT_BYTES = 64 * 1024 * 1024
 SEE_LIMIT_S = 30
 POLL_S = 0.05
-
-_stamp = itemgetter(1)
+TICK_S = 0.1
+"""How often a copy that never waits looks up: done at each batch of large records it cost 3%."""
 
 
 class ConfluentCopier:
@@ -89,7 +84,9 @@ class ConfluentCopier:
         self._consumer: Consumer | None = None
         self._parts: dict[TopicPartition, PartitionCopy] = {}
         self._open: set[TopicPartition] = set()
+        self._one_topic = True
         self._targets: list[TopicPartition] = []
+        self._heard = time.monotonic()
         self._mean_bytes = 1_000
 
     def fence(self, tick: Tick) -> None:
@@ -100,7 +97,9 @@ class ConfluentCopier:
         """Step 4: start reading what is not at its bound."""
         self._parts = {item.source: PartitionCopy(item, now_ms + FUTURE_MS) for item in ranges}
         self._open = {item.source for item in ranges}
+        self._one_topic = len({item.source.topic for item in ranges}) == 1
         self._targets = [item.target for item in ranges]
+        self._heard = time.monotonic()  # over all chunks: each is shorter than the limit on silence
         if ranges:
             self._consumer = self._make_consumer()
             self._consumer.assign([_placed(item) for item in ranges])
@@ -117,22 +116,28 @@ class ConfluentCopier:
             self._copy(limits, tick)
 
     def _copy(self, limits: ChunkLimits, tick: Tick) -> None:
-        deadline, heard, copied = time.monotonic() + limits.seconds, time.monotonic(), 0
-        while self._open and copied < limits.bytes and time.monotonic() < deadline:
-            tick()
+        deadline, copied, ticked = time.monotonic() + limits.seconds, 0, 0.0
+        while self._open and copied < limits.bytes and (now := time.monotonic()) < deadline:
+            if now - ticked > TICK_S:
+                tick()
+                ticked = now
             self._let_drain(tick)
             messages = self._consume()
             if messages:
-                heard = time.monotonic()
+                self._heard = time.monotonic()
                 copied += self._take(messages)
-            elif time.monotonic() - heard > self._settings.silence_limit_s:
-                self._source.log_offsets(self._open)  # a deleted topic or a dead cluster is said as such
-                waiting = tuple(
-                    f"{part} at {self._parts[part].position} of {self._parts[part].range.end}"
-                    for part in sorted(self._open)
-                )
-                raise SourceSilent(seconds=self._settings.silence_limit_s, waiting=waiting)
+                del messages  # the next batch takes its place in memory, which is still in the cache
+            elif time.monotonic() - self._heard > self._settings.silence_limit_s:
+                self._raise_silent()
             self._transactions.serve(0)
+
+    def _raise_silent(self) -> None:
+        """The client says nothing of a topic that was deleted or a broker that is gone; asking tells."""
+        self._source.log_offsets(self._open)
+        waiting = tuple(
+            f"{part} at {self._parts[part].position} of {self._parts[part].range.end}" for part in sorted(self._open)
+        )
+        raise SourceSilent(seconds=self._settings.silence_limit_s, waiting=waiting)
 
     def flush(self, tick: Tick) -> Sequence[CopiedRange]:
         """Step 6."""
@@ -243,26 +248,24 @@ class ConfluentCopier:
         """Send on what counts of a batch; value bytes sent."""
         self._source.admin.watch.raise_refused()
         sent = 0
-        for topic, of_topic in groupby(messages, Message.topic):
-            for partition, run in groupby(of_topic, Message.partition):
-                part = self._parts.get(TopicPartition(topic or "", -1 if partition is None else partition))
-                batch = list(run)
-                if part is None:
-                    self._raise_general(batch)
-                elif part.ended is None:
-                    sent += self._take_run(part, batch)
+        for source, run in split_runs(messages, one_topic=self._one_topic):
+            part = self._parts.get(source)
+            if part is None:
+                raise_general(self._source.alias, run)
+            elif part.ended is None:
+                sent += self._take_run(part, run)
         self._mean_bytes = max(100, sent // len(messages)) if sent else self._mean_bytes
         return sent
 
     def _take_run(self, part: PartitionCopy, run: list[Message]) -> int:
-        times = list(map(_stamp, map(Message.timestamp, run)))
+        times = timestamps_of(run)
         first, last = run[0].offset() or 0, run[-1].offset() or 0
         error: KafkaError | None = None
         if not part.is_plain(first, last, times):
             run, times, error = part.accept(run, times)
         size = self._send(part, run, times) if run else 0
         if error is not None:
-            self._raise_source(part, error)
+            raise_of_partition(self._source, part.range.source, part.position, error)
         if part.ended is not None and part.range.source in self._open:
             self._open.discard(part.range.source)
             if self._consumer is not None:
@@ -270,58 +273,18 @@ class ConfluentCopier:
         return size
 
     def _send(self, part: PartitionCopy, run: list[Message], times: list[int]) -> int:
-        """Produce a run; the callbacks sit on its first and last message."""
-        offsets: list[int] = list(map(Message.offset, run))  # type: ignore[arg-type]
-        sizes, headers = value_sizes(run), headers_of(run, part.range.source)
-        record = Run(offsets)
-        callbacks = chain(
-            (record.first_delivered,), repeat(None, len(run) - 2), (record.last_delivered,)[: len(run) - 1]
-        )
-        target = part.range.target
-        calls = map(
-            self._producer.produce,
-            repeat(target.topic),
-            map(Message.value, run),
-            map(Message.key, run),
-            repeat(target.partition),
-            callbacks,
-            repeat(None),
-            times,
-            headers,
-        )
+        headers, size = headers_of(run, part.range.source), sum(map(len, run))
         try:
-            deque(calls, 0)
+            sent = send_run(self._producer, part.range.target, run, times, headers)
         except KafkaException as error:
             raise self._send_failure(part, run, error) from error
-        size = sum(sizes)
-        part.sent(record, offsets[-1] + 1, size, run[-1].leader_epoch())
+        part.sent(sent, (run[-1].offset() or 0) + 1, size, run[-1].leader_epoch())
         return size
 
     def _send_failure(self, part: PartitionCopy, run: list[Message], error: KafkaException) -> MirrorError:
         if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return largest_of(part.range.source, run)
         return self._transactions.failure(error, f"produce to {part.range.target}")
-
-    def _raise_general(self, messages: list[Message]) -> None:
-        """Errors that belong to no partition: connection trouble passes, the rest ends the attempt.
-
-        The client asks for a coordinator of its group, which we never use, so a missing right to it is nothing.
-        """
-        for message in messages:
-            error = message.error()
-            if error is not None and not is_away(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
-                raise translate(error, alias=self._source.alias, operation="read the source", topic=message.topic())
-
-    def _raise_source(self, part: PartitionCopy, error: KafkaError) -> None:
-        """Say what a partition's error means: retention, truncation, a deleted topic; connection trouble passes."""
-        source = part.range.source
-        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION):
-            ends = self._source.log_offsets([source])[source]
-            if ends.start > part.position:
-                raise SourceGap(topic=source.topic, partition=source.partition, start=part.position, end=ends.start)
-            raise SourceTruncated(topic=source.topic, partition=source.partition, progress=part.position, end=ends.end)
-        if not is_away(error):
-            raise translate(error, alias=self._source.alias, operation=f"read {source}", topic=source.topic)
 
 
 def _placed(range_: CopyRange) -> KafkaPartition:
