@@ -59,7 +59,7 @@ TopicContent = dict[int, PartitionContent]
 def create_topic(settings: Mapping[str, str], topic: str, *, partitions: int, config: Mapping[str, str]) -> None:
     """Create a topic and return when it is there."""
     new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=dict(config))
-    admin = AdminClient(dict(settings))  # kept while the answer is waited for: its end would end the request
+    admin = AdminClient({**settings, "log_level": 3})  # kept while the answer is waited for: its end would end the request
     for done in admin.create_topics([new]).values():
         done.result(30)
 
@@ -74,7 +74,7 @@ def load(settings: Mapping[str, str], topic: str, flights: Iterable[Flight]) -> 
             "linger.ms": 20,
             "compression.type": "lz4",
             "batch.size": 1 << 20,
-            "log_level": 3,  # a new cluster answers "retry" for a moment, which is worth no warning
+            "log_level": 3,  # a new cluster answers "retry" for a moment: worth no warning
         }
     )
 

@@ -1,0 +1,114 @@
+"""docs/rights.md on brokers that check access: what the page lists is enough."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from airflow_provider_mm2.local.demo.log import read
+from airflow_provider_mm2.local.demo.report import all_same, records
+from airflow_provider_mm2.local.pair import LocalPair
+
+pytestmark = pytest.mark.broker
+
+PAGE = Path(__file__).parents[1] / "docs" / "rights.md"
+RESOURCES = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional id": ResourceType.TRANSACTIONAL_ID,
+}
+CHECKING = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    # The brokers' own connections carry no name.
+    "super.users": "User:admin;User:ANONYMOUS",
+}
+
+
+def documented(side: str) -> Iterator[AclBinding]:
+    """Give the rights that the page lists for one of the two clusters."""
+    section = PAGE.read_text("utf-8").split(f"On the **{side}**")[1].split("On the **")[0]
+    for resource, name, prefix, operations in re.findall(
+        r"^\| ([a-z ]+) \| `([^`]+)`( \(prefix\))? \| ([A-Za-z, ]+) \|", section, flags=re.MULTILINE
+    ):
+        for operation in operations.split(", "):
+            yield AclBinding(
+                RESOURCES[resource],
+                name,
+                ResourcePatternType.PREFIXED if prefix else ResourcePatternType.LITERAL,
+                "User:mirror",
+                "*",
+                AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).upper()],
+                AclPermissionType.ALLOW,
+            )
+
+
+def done(futures: dict[Any, Any]) -> None:
+    """Wait for an admin request."""
+    for future in futures.values():
+        future.result(30)
+
+
+def write(settings: dict[str, str], topic: str) -> None:
+    """Write some records to a topic."""
+    producer = Producer(settings)
+    for number in range(20):
+        producer.produce(topic, key=b"%d" % number, value=b"v")
+    assert producer.flush(30) == 0
+
+
+def run(flow: Path) -> int:
+    """Mirror a flow once; give how many records."""
+    command = [sys.executable, "-m", "airflow_provider_mm2.cli.main", "run", str(flow), "--json"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    mirrored: int = json.loads(finished.stdout)["records"]
+    return mirrored
+
+
+def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> None:
+    """A first run, and one over a topic that has grown, do with the rights of the page."""
+    pair = LocalPair(
+        kafka_folder / "pair",
+        security="sasl_plaintext",
+        users={"admin": "a", "mirror": "m"},
+        source_properties=CHECKING,
+        target_properties=CHECKING,
+    ).start()
+    admin = {side: AdminClient(settings) for side, settings in pair.addresses.items()}
+    for side, client in admin.items():
+        done(client.create_acls(list(documented(side))))
+    done(admin["source"].create_topics([NewTopic("orders", num_partitions=1, replication_factor=1)]))
+    mirror = {
+        side: {**settings, "sasl.username": "mirror", "sasl.password": "m"} for side, settings in pair.addresses.items()
+    }
+    flow = tmp_path / "dr.yaml"
+    source, target = (
+        {"alias": alias, "settings": mirror[side]} for alias, side in (("us", "source"), ("eu", "target"))
+    )
+    flow.write_text(json.dumps({"name": "dr", "source": source, "target": target, "topics": ["orders"]}))
+    for partitions in (1, 2):
+        if partitions > 1:
+            done(admin["source"].create_partitions([NewPartitions("orders", partitions)]))
+        write(pair.addresses["source"], "orders")
+        assert run(flow) == 20
+    left, right = (read(pair.addresses[side], topic) for side, topic in (("source", "orders"), ("target", "us.orders")))
+    assert all_same(left, right)
+    assert (records(right), len(right)) == (40, 2)
