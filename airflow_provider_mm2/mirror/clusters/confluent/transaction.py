@@ -36,6 +36,9 @@ from airflow_provider_mm2.mirror.errors import (
 
 SLICE_S = 0.5
 FENCE_LIMIT_S = 60.0
+ADD_LIMIT_S = 20.0
+"""librdkafka goes on waiting for a group coordinator whose broker died while it was idle; another one takes over
+within half of this, and only a new client asks for it."""
 COMMIT_LIMIT_S = 120.0
 ABORT_LIMIT_S = 3.0
 """An ``on_kill`` has 5 seconds in all."""
@@ -146,13 +149,17 @@ class Transactions:
             tick()
 
     def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:
-        """Add a group's offsets to the open transaction."""
+        """Add a group's offsets to the open transaction.
+
+        :raises TransactionFailed: no answer within the limit; a new attempt has a client that looks again.
+        """
         self._expect(State.OPEN)
         tick()
         self._sliced(
             "add the progress",
             lambda: self.producer.send_offsets_to_transaction(offsets, group_metadata, SLICE_S),
             tick,
+            limit_s=ADD_LIMIT_S,
         )
 
     def commit(self, tick: Tick) -> None:
@@ -163,7 +170,7 @@ class Transactions:
         self._expect(State.OPEN)
         tick()  # one that raises now finds a transaction that can still be aborted
         self.state = State.COMMITTING
-        self._sliced("commit", lambda: self.producer.commit_transaction(SLICE_S), tick)
+        self._sliced("commit", lambda: self.producer.commit_transaction(SLICE_S), tick, limit_s=COMMIT_LIMIT_S)
         self.state = State.READY
 
     def abort(self) -> None:
@@ -199,8 +206,8 @@ class Transactions:
             return kafka_error(true)
         return error
 
-    def _sliced(self, operation: str, call: Callable[[], None], tick: Tick) -> None:
-        deadline = time.monotonic() + COMMIT_LIMIT_S
+    def _sliced(self, operation: str, call: Callable[[], None], tick: Tick, *, limit_s: float) -> None:
+        deadline = time.monotonic() + limit_s
         while True:
             try:
                 call()
@@ -209,10 +216,15 @@ class Transactions:
                 if inner.txn_requires_abort() or inner.fatal() or not is_away(inner):
                     raise self._ended(error, operation) from error
                 if time.monotonic() > deadline:
-                    raise CommitPending(transactional_id=self.id, seconds=COMMIT_LIMIT_S) from error
+                    raise self._unanswered(operation, limit_s) from error
                 tick()
             else:
                 return
+
+    def _unanswered(self, operation: str, limit_s: float) -> MirrorError:
+        if self.state is State.COMMITTING:
+            return CommitPending(transactional_id=self.id, seconds=limit_s)
+        return TransactionFailed(transactional_id=self.id, problem=f"{operation}: no answer within {limit_s:.0f} s")
 
     def _ended(self, error: KafkaException, operation: str) -> MirrorError:
         """A commit that was refused is not pending any more: what is left of it is aborted."""
