@@ -821,17 +821,18 @@ class CommitNotVisible(MirrorError):
     """A commit was acknowledged and cannot be seen."""
 
     transactional_id: str
-    seconds: int
+    seconds: float
     partitions: tuple[str, ...]
     found: ClassVar[str] = (
-        "the commit of {transactional_id!r} was acknowledged, and cannot be seen after {seconds} s on {partitions}"
+        "the commit of {transactional_id!r} was acknowledged, and cannot be seen after {seconds:.0f} s on {partitions}"
     )
     likely_cause: ClassVar[str] = (
         "a broker of the target died while it ended the transaction and never wrote its markers (Kafka itself)"
     )
     next_move: ClassVar[str] = (
-        "kafka-transactions.sh --bootstrap-server TARGET find-hanging finds it, abort ends it; then run again: "
-        "progress is read with the data, so nothing is copied twice"
+        "kafka-transactions.sh --bootstrap-server TARGET find-hanging --max-transaction-timeout 0 finds it, abort ends "
+        "it on each partition; then run again. Where another partition's marker was written, the two disagree after "
+        "that: mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
     )
 
 

@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.settled import check_settled
 from airflow_provider_mm2.mirror.interval.survey import check_open
 from airflow_provider_mm2.mirror.interval.topics import Prepared
 from airflow_provider_mm2.mirror.model import (
@@ -101,11 +102,19 @@ def _look(shard: Shard, tick: Tick) -> Admission:
     target_topics = pair.target.describe_topics(list(shard.prepared.topics.values()))
     wanted = _partitions(shard, source_topics)
     ready, late = _split_late(shard, wanted, target_topics, ledger)
+    pairs = {part: TopicPartition(shard.prepared.topics[part.topic], part.partition) for part in ready}
+    check_settled(
+        pair.target,
+        transactional_id=naming.transactional_id(flow.name, shard.number),
+        ledger=TopicPartition(naming.ledger_topic(flow.name), shard.number),
+        partitions=pairs.values(),
+        seconds=SECOND_LOOK_S,
+    )
     stable_taken_ms = int(time.time() * 1000)
     facts = gather_facts(
         pair,
         record=shard.prepared.record,
-        pairs={part: TopicPartition(shard.prepared.topics[part.topic], part.partition) for part in ready},
+        pairs=pairs,
         topics=(source_topics, target_topics),
         ledger=ledger,
         tick=tick,
