@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import Fenced, FlowChanged, MirrorError, TargetTopicGone, TargetTransactionOpen
+from airflow_provider_mm2.mirror.errors import (
+    Fenced,
+    FlowChanged,
+    MirrorError,
+    TargetTopicGone,
+    TargetTransactionOpen,
+    TopicDeleted,
+)
 from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
@@ -99,6 +106,9 @@ def _look(shard: Shard, tick: Tick) -> Admission:
     _check_gate(record, shard.prepared.record)
     ledger = read_ledger(pair.target, flow.name, shard.number, tick)
     source_topics = pair.source.describe_topics(list(shard.prepared.topics))
+    gone = next((name for name in shard.prepared.topics if name not in source_topics), None)
+    if gone is not None:
+        raise TopicDeleted(alias=pair.source.alias, topic=gone)
     target_topics = pair.target.describe_topics(list(shard.prepared.topics.values()))
     wanted = _partitions(shard, source_topics)
     ready, late = _split_late(shard, wanted, target_topics, ledger)

@@ -18,7 +18,6 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from airflow_provider_mm2.mirror.clusters.config import copy_reader_settings, producer_settings
 from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
-    NO_TOPIC,
     client_log,
     kafka_error,
     refusal,
@@ -34,8 +33,10 @@ from airflow_provider_mm2.mirror.errors import (
     MirrorError,
     RecordRefused,
     RecordTooLarge,
+    RetriableError,
     SettingRefused,
     SourceSilent,
+    TopicDeleted,
     TransactionFailed,
 )
 from airflow_provider_mm2.mirror.model import (
@@ -143,10 +144,10 @@ class ConfluentCopier:
         """Step 6."""
         with self._explained(tick):
             self._transactions.flush(tick)
-        errors = [run.error for part in self._parts.values() for run in part.runs if run.error is not None]
-        if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in errors):
-            raise self._too_large(tick)
-        return [part.copied(self._transactions.id) for part in self._parts.values()]
+            errors = [run.error for part in self._parts.values() for run in part.runs if run.error is not None]
+            if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in errors):
+                raise self._too_large(tick)
+            return [part.copied(self._transactions.id) for part in self._parts.values()]
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
         """Step 7."""
@@ -172,14 +173,23 @@ class ConfluentCopier:
             yield
         except TransactionFailed as failed:
             code = self._transactions.failed_code
-            if code in NO_TOPIC:
-                self._target.log_offsets(self._targets)  # names the topic that is gone
             if code == KafkaError.MSG_SIZE_TOO_LARGE:
                 raise self._too_large(tick) from failed
             if code in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
                 written = ", ".join(sorted({part.range.target.topic for part in self._parts.values() if part.runs}))
                 raise RecordRefused(target_topic=written, problem=failed.problem) from failed
+            self._raise_deleted()
             raise
+
+    def _raise_deleted(self) -> None:
+        """Deliveries to a topic that was deleted only time out; asking tells."""
+        names = {part.topic for part in self._targets}
+        try:
+            there = self._target.describe_topics(names)
+        except RetriableError:
+            return  # nobody answers: then the failure itself says as much
+        for name in sorted(names - set(there)):
+            raise TopicDeleted(alias=self._target.alias, topic=name)
 
     def _too_large(self, tick: Tick) -> RecordTooLarge:
         return find_too_large(self._source, self._target, list(self._parts.values()), tick)
