@@ -80,6 +80,7 @@ _NOT_FOR_PRODUCERS = (
     "enable.partition.eof",
 )
 _NOT_FOR_CONSUMERS = (
+    "group.instance.id",  # a static member throws out the one that holds its id, and with it the lease
     "message.max.bytes",  # would lift fetch.max.bytes over our receive.message.max.bytes, which is refused
     "transaction",
     "enable.idempotence",

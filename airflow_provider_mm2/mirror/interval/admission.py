@@ -105,10 +105,7 @@ def _look(shard: Shard, tick: Tick) -> Admission:
     record = read_gate(pair.target, flow.name, tick)
     _check_gate(record, shard.prepared.record)
     ledger = read_ledger(pair.target, flow.name, shard.number, tick)
-    source_topics = pair.source.describe_topics(list(shard.prepared.topics))
-    gone = next((name for name in shard.prepared.topics if name not in source_topics), None)
-    if gone is not None:
-        raise TopicDeleted(alias=pair.source.alias, topic=gone)
+    source_topics = _source_topics(shard)
     target_topics = pair.target.describe_topics(list(shard.prepared.topics.values()))
     wanted = _partitions(shard, source_topics)
     ready, late = _split_late(shard, wanted, target_topics, ledger)
@@ -155,6 +152,18 @@ def _check_gate(record: FlowRecord | None, prepared: FlowRecord) -> None:
             raise FlowChanged(
                 flow=record.flow, setting=name, recorded=getattr(record, name), given=getattr(prepared, name)
             )
+
+
+def _source_topics(shard: Shard) -> Mapping[str, TopicInfo]:
+    """Facts of the topics that were planned.
+
+    :raises TopicDeleted: one is gone since.
+    """
+    found = shard.pair.source.describe_topics(list(shard.prepared.topics))
+    for name in shard.prepared.topics:
+        if name not in found:
+            raise TopicDeleted(alias=shard.pair.source.alias, topic=name)
+    return found
 
 
 def _partitions(shard: Shard, topics: Mapping[str, TopicInfo]) -> list[TopicPartition]:

@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     client_log,
     is_away,
     kafka_error,
+    refusal,
     translate,
 )
 from airflow_provider_mm2.mirror.errors import MirrorError, SettingRefused, TopicDeleted
@@ -45,9 +46,7 @@ class Admin:
         try:
             self._client = AdminClient(config, logger=client_log)
         except (KafkaException, ValueError, TypeError) as error:
-            raise SettingRefused(
-                alias=alias, problem=str(kafka_error(error) if isinstance(error, KafkaException) else error)
-            ) from error
+            raise SettingRefused(alias=alias, problem=refusal(error)) from error
 
     def settle(self, futures: Iterable[Future[Any]]) -> None:
         """Wait until all are done, serving the client's callbacks.
