@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, time, timezone
 from enum import Enum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -236,6 +236,14 @@ class MirrorFlow(_Settings):
         if self.source.alias == self.target.alias:
             raise ValueError(f"source and target have the same alias {self.source.alias!r}")
         return self
+
+    def serialize(self) -> dict[str, Any]:
+        """What may be shown of the flow: all that differs from the defaults, without the clusters' settings.
+
+        Airflow calls a method of this name for what its pages show of a task's arguments.
+        """
+        hidden = {"source": {"settings"}, "target": {"settings"}}
+        return self.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
 
     @property
     def chunk_seconds(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,19 @@ def test_a_dag_can_be_made_by_hand() -> None:
         assert dag.fileloc == __file__
         assert dag.task_dict["plan"].until == "{{ ts }}"
         assert dag.task_dict["mirror"].partial_kwargs["until"] == "{{ ts }}"
+
+
+def test_airflow_shows_a_flow_without_its_settings() -> None:
+    """What Airflow stores and shows of the argument is what differs from the defaults; addresses and logins are not."""
+    show = import_module("airflow.serialization.helpers").serialize_template_field
+    shown = show(MirrorFlow.model_validate({**FLOW, "shards": 2}), "flow")
+    assert shown == {
+        "name": "orders",
+        "source": {"alias": "us"},
+        "target": {"alias": "eu", "connection": "kafka_eu"},
+        "topics": ["orders"],
+        "shards": 2,
+    }
 
 
 def test_a_group_can_be_put_into_a_dag() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk import DAG
 
 from airflow_provider_mm2.dags import MirrorDag, load_flow_dags
 from airflow_provider_mm2.local.pair import LocalPair
@@ -18,6 +19,7 @@ from airflow_provider_mm2.mirror.clusters.naming import shard_of
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.operators import flow_task
+from airflow_provider_mm2.operators.mirror import MirrorIntervalOperator
 from tests.airflow_env import DATABASE, run_dag
 from tests.contract.lab import BASE_MS, Side
 from tests.contract.real_lab import RealLab
@@ -220,3 +222,30 @@ def test_each_kind_of_run_knows_its_end(
     assert run.state == "success"
     assert run.logical_date == (end if dated else None)
     assert xcom(run, "finish")["records"] == expected
+
+
+def test_arguments_are_templates(
+    lab: RealLab, pair: LocalPair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a DAG written by hand one task mirrors a flow that a parameter names, through an Airflow connection."""
+    topic = lab.new_name()
+    lab.create_topic(Side.SOURCE, topic, settings={"retention.ms": "-1"})
+    lab.produce(Side.SOURCE, TopicPartition(topic, 0), *messages(20))
+    flow = flow_of(lab, pair, topic)
+    (tmp_path / f"{flow['name']}.yaml").write_text(json.dumps(flow))  # JSON is YAML
+    monkeypatch.setenv("MM2_FLOWS", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_EU", json.dumps({"conn_type": "kafka", "extra": pair.addresses["target"]}))
+    until = datetime.fromtimestamp(BASE_MS / 1000 + 10, tz=timezone.utc).isoformat()
+    params = {"flow": flow["name"], "until": until, "target": "kafka_eu"}
+    with DAG(f"by_hand_{flow['name']}", schedule=None, params=params) as dag:
+        MirrorIntervalOperator(
+            task_id="mirror",
+            flow="{{ params.flow }}",
+            until="{{ params.until }}",
+            target_conn_id="{{ params.target }}",
+        )
+    run = run_dag(dag)
+    assert run.state == "success"
+    assert xcom(run, "mirror")["records"] == 10
+    rendered = rows("SELECT rendered_fields FROM rendered_task_instance_fields WHERE run_id = ?", run.run_id)
+    assert flow["name"] in rendered[0][0]

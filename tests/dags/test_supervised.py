@@ -62,7 +62,7 @@ def flow_text(name: str, pair: LocalPair, topic: str, *, client_id: str) -> str:
         f"name: {name}\n"
         f'source: {{alias: us, settings: {{bootstrap.servers: "{source}", client.id: {client_id}}}}}\n'
         f'target: {{alias: eu, settings: {{bootstrap.servers: "{target}"}}}}\n'
-        f"topics: [{topic}]\nchunk: {{seconds: 15}}\ndag: {{schedule: null, retries: 0}}\n"
+        f"topics: [{topic}]\nchunk: {{seconds: 15}}\ndag: {{schedule: null, retries: 0, paused: false}}\n"
     )
 
 
