@@ -59,7 +59,8 @@ TopicContent = dict[int, PartitionContent]
 def create_topic(settings: Mapping[str, str], topic: str, *, partitions: int, config: Mapping[str, str]) -> None:
     """Create a topic and return when it is there."""
     new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=dict(config))
-    admin = AdminClient({**settings, "log_level": 3})  # kept while the answer is waited for: its end would end the request
+    # Kept while the answer is waited for: its end would end the request.
+    admin = AdminClient({**settings, "log_level": 3})
     for done in admin.create_topics([new]).values():
         done.result(30)
 
