@@ -33,14 +33,20 @@ def split_runs(messages: list[Message], *, one_topic: bool) -> Iterator[tuple[To
             yield from split_runs(list(of_topic), one_topic=True)
         return
     numbers = list(map(Message.partition, messages))
-    if _all_equal(numbers):
-        yield _place(messages[0]), messages
-        return
     start = 0
-    for _, same in groupby(numbers):
-        end = start + len(list(same))
-        yield _place(messages[start]), messages[start:end]
+    while start < len(numbers):
+        end = _run_end(numbers, start)
+        yield _place(messages[start]), messages[start:end] if end - start < len(messages) else messages
         start = end
+
+
+def _run_end(numbers: list[int | None], start: int) -> int:
+    """Where the run of equal numbers that begins at ``start`` ends; mostly they have no other run, and C counts."""
+    number = numbers[start]
+    end = start + numbers.count(number)
+    if numbers[start:end].count(number) == end - start:
+        return end
+    return next((at for at in range(start, len(numbers)) if numbers[at] != number), len(numbers))
 
 
 def _place(message: Message) -> TopicPartition:
