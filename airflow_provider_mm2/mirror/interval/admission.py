@@ -15,7 +15,9 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     Fenced,
     FlowChanged,
+    ForeignWrites,
     MirrorError,
+    ProgressUnknown,
     TargetTopicGone,
     TargetTransactionOpen,
     TopicDeleted,
@@ -87,10 +89,20 @@ def admit(shard: Shard, lease: Lease, tick: Tick) -> Admission:
         _look(shard, tick)
     except MirrorError as second:
         lease.confirm()
-        if type(second) is type(first) and second.facts == first.facts:
+        if _is_same(first, second):
             raise second from first
     why = f"what it read changed while it looked (first: {type(first).__name__})"
     raise Fenced(transactional_id=naming.transactional_id(shard.flow.name, shard.number), why=why) from first
+
+
+def _is_same(first: MirrorError, second: MirrorError) -> bool:
+    """Whether two verdicts are one, but for what a stranger who is still writing adds to it."""
+    grows = {"records", "end"} if isinstance(first, (ForeignWrites, ProgressUnknown, TargetTransactionOpen)) else set()
+
+    def lasting(verdict: MirrorError) -> dict[str, object]:
+        return {name: fact for name, fact in verdict.facts.items() if name not in grows}
+
+    return type(second) is type(first) and lasting(second) == lasting(first)
 
 
 def _wait(seconds: float, tick: Tick) -> None:

@@ -31,6 +31,9 @@ T = TypeVar("T")
 CALL_LIMIT_S = 15.0
 """Longest wait for one admin answer; also how long an unreachable cluster keeps a run."""
 
+ABSENT_S = 2.0
+"""A topic that no broker asked knows of for this long is gone."""
+
 _TOPIC_OVERRIDE = 1
 """``ConfigSource.DYNAMIC_TOPIC_CONFIG``: set on the topic itself."""
 
@@ -141,10 +144,13 @@ class Admin:
         return found
 
     def log_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogOffsets]:
-        """The three ends of each partition's log; a leader that is being elected is waited for."""
+        """The three ends of each partition's log; a leader that is being elected is waited for.
+
+        The end is asked for before the LSO: what is written between the two would look like an open transaction.
+        """
         starts = self._list_offsets(partitions, OffsetSpec.earliest(), IsolationLevel.READ_UNCOMMITTED)
-        stables = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
         ends = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+        stables = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
         return {
             part: LogOffsets(start=starts[part], stable=stables[part], end=max(ends[part], stables[part]))
             for part in partitions
@@ -154,6 +160,7 @@ class Admin:
         self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
     ) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
+        absent_since: dict[str, float] = {}
         deadline = time.monotonic() + self._limit_s
         while missing := [part for part in partitions if part not in found]:
             futures = self._client.list_offsets(
@@ -167,14 +174,21 @@ class Admin:
                 try:
                     found[part] = int(future.result().offset)
                 except KafkaException as error:
-                    self._check_absent(part.topic, error, deadline)
+                    self._check_absent(part.topic, error, deadline, absent_since)
         return found
 
-    def _check_absent(self, topic: str, error: KafkaException, deadline: float) -> None:
-        """Let a transient failure pass until the deadline; a topic that is gone is said at once."""
+    def _check_absent(
+        self, topic: str, error: KafkaException, deadline: float, absent_since: dict[str, float]
+    ) -> None:
+        """Let a transient failure pass until the deadline; a topic that stays away is gone.
+
+        One broker may not have heard yet of a topic that another one has just made.
+        """
         inner = kafka_error(error)
         maybe_gone = inner.code() in (*NO_TOPIC, inner._NOENT)  # _NOENT: not one partition of the call has a leader
-        if maybe_gone and topic not in self.describe_topics([topic]):
+        if not maybe_gone or topic in self.describe_topics([topic]):
+            absent_since.pop(topic, None)
+        elif time.monotonic() - absent_since.setdefault(topic, time.monotonic()) > ABSENT_S:
             raise TopicDeleted(alias=self.alias, topic=topic) from error
         if time.monotonic() > deadline or not (is_away(inner) or maybe_gone):
             raise self.failure(error, f"list offsets of {topic!r}", topic) from error
