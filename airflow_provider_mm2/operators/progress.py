@@ -45,9 +45,12 @@ def progress_line(first: Progress, progress: Progress, now: datetime) -> str:
 
     :param first: the shard's first report, from which the speed is taken.
     """
+    records, offsets = progress.records - first.records, first.remaining - progress.remaining
     seconds = progress.seconds - first.seconds
-    rate = (progress.records - first.records) / seconds if seconds > 0 else 0.0
-    offsets_rate = (first.remaining - progress.remaining) / seconds if seconds > 0 else 0.0
+    if seconds <= 0:  # this is the first report: what came before it is all there is to go by
+        records = offsets = progress.records
+        seconds = progress.seconds
+    rate, offsets_rate = (amount / seconds if seconds > 0 else 0.0 for amount in (records, offsets))
     end = "end not known yet"
     if offsets_rate > 0:
         left_s = progress.remaining / offsets_rate

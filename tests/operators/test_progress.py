@@ -24,6 +24,14 @@ def test_the_line_tells_speed_and_end() -> None:
     )
 
 
+def test_the_first_report_goes_by_itself() -> None:
+    """A first chunk that took long tells a speed too."""
+    first = progress(20_000, 40_000, 4)
+    assert progress_line(first, first, NOW).endswith(
+        "5,000 records/s; 40,000 offsets remain, done in about 8 s (00:00:08Z)"
+    )
+
+
 def test_without_movement_no_end_is_promised() -> None:
     """The first report, and one of a shard that stands still, name no end."""
     first = progress(0, 10, 0)
