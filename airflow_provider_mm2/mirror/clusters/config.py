@@ -121,9 +121,9 @@ def resolve_settings(
     connection: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """One cluster's librdkafka settings with every ``${NAME}`` filled in.
+    """One cluster's librdkafka settings; every ``${NAME}`` in a flow's own settings is filled in.
 
-    :param connection: the settings behind ``cluster.connection``, from whoever can ask for it.
+    :param connection: settings from elsewhere, taken as they are: a password in a connection may look like a variable.
     :param environment: where ``${NAME}`` is looked up, default the process's environment.
     :raises VariableMissing: a variable is not set.
     :raises SettingRefused: a callback is given as text, or there is no ``bootstrap.servers``.
@@ -132,7 +132,8 @@ def resolve_settings(
     variables = os.environ if environment is None else environment
     resolved: Settings = {}
     for key, value in given.items():
-        resolved[key] = _fill(cluster.alias, key, value, variables) if isinstance(value, str) else value
+        is_template = connection is None and isinstance(value, str)
+        resolved[key] = _fill(cluster.alias, key, str(value), variables) if is_template else value
         if key.endswith("_cb"):
             raise SettingRefused(alias=cluster.alias, problem=f"{key!r} names a callback; callbacks are not taken yet")
     if not resolved.get("bootstrap.servers"):

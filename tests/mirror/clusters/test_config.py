@@ -59,6 +59,12 @@ def test_variables_are_filled_in() -> None:
     assert config.resolve_settings(cluster, environment={"HOST": "k1"}) == {"bootstrap.servers": "k1:9092"}
 
 
+def test_connections_are_taken_as_they_are() -> None:
+    """A password in a connection that looks like a variable is a password."""
+    connection = {"bootstrap.servers": "b:1", "sasl.password": "a${B}c"}
+    assert config.resolve_settings(ClusterSettings(alias="us", connection="c"), connection, {}) == connection
+
+
 def test_missing_variable() -> None:
     """A variable that is not set is refused with the setting and the name, never filled with nothing."""
     cluster = ClusterSettings(alias="us", settings={"bootstrap.servers": "${HOST}:9092"})
