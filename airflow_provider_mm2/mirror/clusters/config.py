@@ -183,7 +183,7 @@ def copy_reader_settings(given: Settings, *, group: str, max_record_bytes: int) 
 
 def state_reader_settings(given: Settings, *, group: str) -> Settings:
     """Settings of a consumer for small reads: it does not wait for more to come."""
-    return {**reader_settings(given, group=group), "fetch.wait.max.ms": 10, "fetch.queue.backoff.ms": 2}
+    return {**reader_settings(given, group=group), "fetch.wait.max.ms": 1, "fetch.queue.backoff.ms": 2}
 
 
 def progress_settings(given: Settings, *, group: str) -> Settings:

@@ -13,6 +13,9 @@ from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.failures import client_log, refusal
 from airflow_provider_mm2.mirror.errors import SettingRefused
 
+SLICE_S = 0.02
+"""A poll that is told of the lock goes on waiting all its time; a join takes a tenth of a second."""
+
 
 class GroupMembership:
     """One member of a lock group (classic protocol, sticky: a newcomer never takes the lock away)."""
@@ -35,11 +38,11 @@ class GroupMembership:
         self._consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
 
     def poll(self, timeout_s: float) -> None:
-        """Serve the group protocol; the partition is paused, so nothing but events comes."""
-        deadline = time.monotonic() + timeout_s
+        """Serve the group protocol until the lock is given or taken; it is paused, so nothing but events comes."""
+        deadline, before = time.monotonic() + timeout_s, (self.held, self.lost)
         while self._consumer is not None:
-            self._consumer.poll(max(0.0, min(0.2, deadline - time.monotonic())))
-            if time.monotonic() >= deadline:
+            self._consumer.poll(max(0.0, min(SLICE_S, deadline - time.monotonic())))
+            if time.monotonic() >= deadline or (self.held, self.lost) != before:
                 break
         self._admin.watch.raise_refused()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -75,6 +76,7 @@ class Transactions:
         :raises TransactionsUnsupported: the broker refuses, or has no transaction coordinator to give.
         """
         self._expect(State.NEW)
+        self._connect()
         deadline = time.monotonic() + FENCE_LIMIT_S
         while True:
             tick()
@@ -88,6 +90,15 @@ class Transactions:
             else:
                 self.state = State.READY
                 return
+
+    def _connect(self) -> None:
+        """Be connected before the coordinator is asked for: asked too soon, the client asks again after 500 ms.
+
+        Twice, for the first answer comes over the bootstrap connection, which is given up for that of a broker.
+        """
+        with suppress(KafkaException):  # a cluster that is away: init_transactions tells
+            for _ in range(2):
+                self.producer.list_topics("__transaction_state", SLICE_S)
 
     def _no_transactions(self, error: KafkaError) -> MirrorError:
         known = translate(error, alias=self._alias, operation=f"begin as {self.id!r}")
