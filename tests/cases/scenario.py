@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -195,7 +196,7 @@ def assert_three_parts(error: MirrorError) -> None:
     cause, move = rest[0].split("\n  Next move: ")
     assert cause.strip()
     assert move.strip()
-    assert "{" not in str(error).replace("${", "")
+    assert re.search(r"(?<!\$)\{\w*\}", str(error)) is None
 
 
 def shuffled(messages: Sequence[Message], order: Sequence[int]) -> list[Message]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import cast
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import Message as KafkaMessage
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -79,6 +79,15 @@ def _bytes(data: object) -> bytes | None:
 
 
 def _offset(admin: AdminClient, partition: TopicPartition, spec: OffsetSpec, isolation: IsolationLevel) -> int:
-    asked = KafkaPartition(*partition)
-    (future,) = admin.list_offsets({asked: spec}, isolation_level=isolation).values()
-    return int(future.result(LIMIT_S).offset)
+    """One offset; a client that has not heard of a partition that came up looks at all topics first."""
+    deadline = time.monotonic() + LIMIT_S
+    while True:
+        asked = KafkaPartition(*partition)
+        (future,) = admin.list_offsets({asked: spec}, isolation_level=isolation).values()
+        try:
+            return int(future.result(LIMIT_S).offset)
+        except KafkaException as error:
+            unknown = error.args[0].code() == KafkaError._NOENT
+            if not unknown or time.monotonic() > deadline:
+                raise
+            admin.list_topics(timeout=LIMIT_S)

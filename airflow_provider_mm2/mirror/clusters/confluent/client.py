@@ -25,12 +25,16 @@ from airflow_provider_mm2.mirror.model import (
     TopicSetting,
 )
 
+STATE_TIMEOUT_S = 30
+"""Time of a transaction that writes the gate, unless the flow's own is shorter: a broker may allow no more."""
+
 
 class ConfluentCluster:
     """One cluster, read and (as a target) written."""
 
-    def __init__(self, *, alias: str, settings: Settings) -> None:
+    def __init__(self, *, alias: str, settings: Settings, state_timeout_s: int = STATE_TIMEOUT_S) -> None:
         self.alias = alias
+        self._state_timeout_s = min(state_timeout_s, STATE_TIMEOUT_S)
         self.settings = settings
         self.admin = Admin(alias=alias, settings=settings)
         self._reader = RangeReader(alias=alias, settings=settings, watch=self.admin.watch)
@@ -119,7 +123,7 @@ class ConfluentCluster:
 
     def state_writer(self, transactional_id: str) -> ConfluentStateWriter:
         """See :class:`TargetCluster`."""
-        settings = producer_settings(self.settings, transactional_id=transactional_id, timeout_s=30)
+        settings = producer_settings(self.settings, transactional_id=transactional_id, timeout_s=self._state_timeout_s)
         return ConfluentStateWriter(admin=self.admin, settings=settings)
 
     def close(self) -> None:
@@ -156,7 +160,11 @@ def connect(flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | 
     """
     given = settings or {}
     source, target = (
-        ConfluentCluster(alias=cluster.alias, settings=resolve_settings(cluster, given.get(cluster.alias)))
+        ConfluentCluster(
+            alias=cluster.alias,
+            settings=resolve_settings(cluster, given.get(cluster.alias)),
+            state_timeout_s=flow.transaction_timeout_s,
+        )
         for cluster in (flow.source, flow.target)
     )
     return ConfluentPair(source=source, target=target)

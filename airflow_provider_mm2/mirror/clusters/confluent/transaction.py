@@ -148,15 +148,15 @@ class Transactions:
         return None
 
     def flush(self, tick: Tick) -> None:
-        """Wait until nothing is in flight."""
+        """Wait until nothing is in flight and all of it was taken."""
         while True:
             try:
                 left = self.producer.flush(0.2)
             except KafkaException as error:
                 raise self.failure(error, "flush") from error
+            self.check()
             if not left:
                 return
-            self.check()
             tick()
 
     def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:

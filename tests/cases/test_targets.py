@@ -1,0 +1,128 @@
+"""Target topics that do not fit, and target clusters without transactions."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_mm2.mirror.clusters.confluent import transaction
+from airflow_provider_mm2.mirror.errors import (
+    RecordRefused,
+    TargetPartitionsFewer,
+    TargetTopicMissing,
+    TransactionsUnsupported,
+)
+from tests.cases.by_hand import partitions_of, topic_setting
+from tests.cases.conftest import MakeCluster, MakeScenario
+from tests.cases.scenario import MIDNIGHT, Scenario, copied, ms, record, records
+from tests.contract.lab import Side
+from tests.fakes.log import Message
+
+pytestmark = pytest.mark.broker
+
+
+def test_fewer_partitions_and_no_growth(make_scenario: MakeScenario) -> None:
+    """A target with fewer partitions than its source is refused while growth is off; nothing is copied anywhere."""
+    scenario = make_scenario(partitions=3, sync_topics={"grow": False})
+    scenario.create_target(partitions=2)
+    scenario.produce(*records(3), partition=0)
+    error = scenario.refuses(TargetPartitionsFewer)
+    assert (error.target_topic, error.partitions, error.needed) == (scenario.target().topic, 2, 3)
+
+
+def test_fewer_partitions_and_growth(make_scenario: MakeScenario) -> None:
+    """A target with fewer partitions is grown first, and every record arrives in its partition's number."""
+    scenario = make_scenario(partitions=3)
+    scenario.create_target(partitions=1)
+    for partition in range(3):
+        scenario.produce(*records(3, first=10 * partition), partition=partition)
+    summary = scenario.run()
+    assert summary.prepared.grown == (scenario.target().topic,)
+    assert [scenario.numbers(partition) for partition in range(3)] == [[0, 1, 2], [10, 11, 12], [20, 21, 22]]
+
+
+def test_more_partitions_than_the_source(make_scenario: MakeScenario) -> None:
+    """A target with more partitions than its source is left as it is; the spare ones stay empty."""
+    scenario = make_scenario(partitions=2)
+    scenario.create_target(partitions=4)
+    scenario.produce(*records(3), partition=1)
+    assert copied(scenario.run()) == 3
+    assert partitions_of(scenario.addresses["target"], scenario.target().topic) == 4
+    assert [len(scenario.mirrored(partition)) for partition in range(4)] == [0, 3, 0, 0]
+
+
+def test_a_target_topic_that_may_not_be_created(make_scenario: MakeScenario) -> None:
+    """With creation off a missing target topic is refused by name, before anything is made; made by hand it works."""
+    scenario = make_scenario(sync_topics={"create": False})
+    scenario.produce(*records(3))
+    assert scenario.refuses(TargetTopicMissing).target_topics == (scenario.target().topic,)
+    scenario.create_target()
+    assert copied(scenario.run()) == 3
+
+
+def test_settings_are_there_before_the_first_record(make_scenario: MakeScenario) -> None:
+    """A new target topic has its source's retention at creation, so that old records are not deleted as they come."""
+    scenario = make_scenario(settings={"retention.ms": "86400000000000", "cleanup.policy": "delete", "segment.ms": "1"})
+    scenario.produce(record(0, 1))
+    scenario.run()
+    target = scenario.addresses["target"], scenario.target().topic
+    assert topic_setting(*target, "retention.ms") == "86400000000000"
+    assert topic_setting(*target, "message.timestamp.type") == "CreateTime"
+    assert scenario.numbers() == [0]
+
+
+def test_a_source_that_stamps_records_itself(make_scenario: MakeScenario) -> None:
+    """A source with LogAppendTime is mirrored with the times its readers see."""
+    scenario = make_scenario(settings={"message.timestamp.type": "LogAppendTime"})
+    scenario.produce(record(0, MIDNIGHT))
+    scenario.run()
+    (source,) = scenario.lab.visible(Side.SOURCE, scenario.source())
+    assert source[1].timestamp_ms > ms(MIDNIGHT)
+    assert scenario.mirrored() == [source[1]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        pytest.param({"cleanup.policy": "compact"}, Message(value=b"v", timestamp_ms=5), id="no-key"),
+        pytest.param({"message.timestamp.before.max.ms": "1000"}, record(0), id="too-old"),
+    ],
+)
+def test_records_that_the_target_topic_refuses(scenario: Scenario, settings: dict[str, str], message: Message) -> None:
+    """A record that the target's settings forbid stops the run by the topic's name; nothing of its chunk is there."""
+    scenario.create_target(settings=settings)
+    scenario.produce(record(1, ms(MIDNIGHT)) if message.key is None else message, message, message)
+    error = scenario.fails(RecordRefused)
+    assert scenario.target().topic in error.target_topic
+    assert not error.retriable
+    assert scenario.mirrored() == []
+
+
+def on_own_target(make_cluster: MakeCluster, make_scenario: MakeScenario, properties: dict[str, str]) -> Scenario:
+    """A flow from the session's source to a cluster with these broker properties, with three records."""
+    target = make_cluster(properties=properties)
+    source = make_scenario(partitions=0).addresses["source"]
+    scenario = make_scenario(addresses={"source": source, "target": target.client_settings})
+    scenario.produce(*records(3))
+    return scenario
+
+
+def test_a_target_that_cannot_make_transactions(
+    make_cluster: MakeCluster, make_scenario: MakeScenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A target whose transaction topic wants three brokers and has one ends at the time limit, with the setting."""
+    monkeypatch.setattr(transaction, "FENCE_LIMIT_S", 3.0)
+    scenario = on_own_target(make_cluster, make_scenario, {"transaction.state.log.replication.factor": "3"})
+    error = scenario.fails(TransactionsUnsupported)
+    assert "transaction.state.log.replication.factor" in str(error)
+    assert not error.retriable
+    assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
+
+
+def test_a_target_that_ends_transactions_sooner(make_cluster: MakeCluster, make_scenario: MakeScenario) -> None:
+    """transaction.max.timeout.ms below the flow's transaction_timeout_s is told with both; lowered it works."""
+    scenario = on_own_target(make_cluster, make_scenario, {"transaction.max.timeout.ms": "20000"})
+    error = scenario.fails(TransactionsUnsupported)
+    assert "transaction.max.timeout.ms" in str(error)
+    assert "transaction_timeout_s" in str(error)
+    assert scenario.progress() is None
+    assert copied(scenario.run(transaction_timeout_s=15)) == 3
