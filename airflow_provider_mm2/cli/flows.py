@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Flow = Annotated[str, typer.Argument(metavar="FLOW", help="A flow's YAML file, or its name in the folder of flows.")]
 
-_ZONE = re.compile(r"(Z|[+-]\d{2}:?\d{2})$", re.IGNORECASE)
+_ZONE = re.compile(r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$", re.IGNORECASE)
 
 
 def load(name_or_path: str) -> MirrorFlow:
