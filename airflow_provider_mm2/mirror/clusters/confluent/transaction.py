@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
+from threading import Thread
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -38,8 +39,8 @@ from airflow_provider_mm2.mirror.errors import (
 SLICE_S = 0.5
 FENCE_LIMIT_S = 60.0
 ADD_LIMIT_S = 20.0
-"""librdkafka goes on waiting for a group coordinator whose broker died while it was idle; another one takes over
-within half of this, and only a new client asks for it."""
+"""librdkafka waits for a group coordinator whose broker died while it was idle, past any time-out that it is given;
+another one takes over within half of this, and only a new client asks for it."""
 COMMIT_LIMIT_S = 120.0
 ABORT_LIMIT_S = 3.0
 """An ``on_kill`` has 5 seconds in all."""
@@ -168,10 +169,38 @@ class Transactions:
         tick()
         self._sliced(
             "add the progress",
-            lambda: self.producer.send_offsets_to_transaction(offsets, group_metadata, SLICE_S),
+            lambda: self._watched(
+                lambda: self.producer.send_offsets_to_transaction(offsets, group_metadata, SLICE_S), tick
+            ),
             tick,
             limit_s=ADD_LIMIT_S,
         )
+
+    def _watched(self, call: Callable[[], None], tick: Tick) -> None:
+        """Make a call that may never return, in a thread that is left behind if it does not.
+
+        :raises TransactionFailed: it did not return within ``ADD_LIMIT_S``.
+        """
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                call()
+            except BaseException as error:  # noqa: BLE001 - raised again where it was waited for
+                raised.append(error)
+
+        thread = Thread(target=run, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + ADD_LIMIT_S
+        while True:
+            thread.join(SLICE_S)
+            if not thread.is_alive():
+                break
+            if time.monotonic() > deadline:
+                raise self._unanswered("add the progress", ADD_LIMIT_S)
+            tick()
+        if raised:
+            raise raised[0]
 
     def commit(self, tick: Tick) -> None:
         """Commit, again and again while the answer is out.
