@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -127,6 +128,25 @@ def test_a_large_record_in_a_long_chunk_stops_at_once(
     assert scenario.fails(RecordTooLarge).offset == 2500
     assert time.monotonic() - began < 30
     assert scenario.mirrored() == []
+
+
+@pytest.mark.parametrize("where", ["key", "value", "headers"])
+def test_memory_is_bounded_wherever_the_bytes_are(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """K84, neighbour: what is in flight is bounded by bytes, be they in keys, values or headers."""
+    monkeypatch.setattr(copy, "IN_FLIGHT_BYTES", 400_000)
+    waited = copy.ConfluentCopier._let_drain
+    in_flight: list[int] = []
+
+    def let_drain(copier: copy.ConfluentCopier, tick: Callable[[], None]) -> None:
+        waited(copier, tick)
+        in_flight.append(len(copier._producer))
+
+    monkeypatch.setattr(copy.ConfluentCopier, "_let_drain", let_drain)
+    scenario.produce(*(large_by(where, 20_000) for _ in range(2000)))
+    assert copied(scenario.run()) == 2000
+    assert max(in_flight) <= 20
 
 
 def test_half_a_million_small_records(make_scenario: MakeScenario) -> None:

@@ -23,7 +23,13 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     refusal,
 )
 from airflow_provider_mm2.mirror.clusters.confluent.oversize import find_too_large, largest_of
-from airflow_provider_mm2.mirror.clusters.confluent.send import headers_of, send_run, split_runs, timestamps_of
+from airflow_provider_mm2.mirror.clusters.confluent.send import (
+    bytes_beside_value,
+    headers_of,
+    send_run,
+    split_runs,
+    timestamps_of,
+)
 from airflow_provider_mm2.mirror.clusters.confluent.source_errors import raise_general, raise_of_partition
 from airflow_provider_mm2.mirror.clusters.confluent.transaction import Transactions
 from airflow_provider_mm2.mirror.clusters.ports import Tick
@@ -255,7 +261,7 @@ class ConfluentCopier:
             self._transactions.check()
 
     def _take(self, messages: list[Message]) -> int:
-        """Send on what counts of a batch; value bytes sent."""
+        """Send on what counts of a batch; how many bytes that were, about."""
         self._source.admin.watch.raise_refused()
         sent = 0
         for source, run in split_runs(messages, one_topic=self._one_topic):
@@ -289,7 +295,7 @@ class ConfluentCopier:
         except KafkaException as error:
             raise self._send_failure(part, run, error) from error
         part.sent(sent, (run[-1].offset() or 0) + 1, size, run[-1].leader_epoch())
-        return size
+        return size + len(run) * bytes_beside_value(run[-1], headers[-1])
 
     def _send_failure(self, part: PartitionCopy, run: list[Message], error: KafkaException) -> MirrorError:
         if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
