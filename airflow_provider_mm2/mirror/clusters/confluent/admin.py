@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicCollection
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 CALL_LIMIT_S = 15.0
 """Longest wait for one admin answer; also how long an unreachable cluster keeps a run."""
+
+LEADER_LIMIT_S = 3.0
+"""Longest wait for partitions' leaders at a time; a dead one is tried ten thousand times a second for all of it."""
 
 ABSENT_S = 2.0
 """A topic that no broker asked knows of for this long is gone."""
@@ -166,7 +170,7 @@ class Admin:
             futures = self._client.list_offsets(
                 {KafkaPartition(part.topic, part.partition): spec for part in missing},
                 isolation_level=isolation,
-                request_timeout=self._limit_s - 1,
+                request_timeout=min(LEADER_LIMIT_S, self._limit_s),
             )
             self.settle(futures.values())
             for key, future in futures.items():
@@ -177,22 +181,27 @@ class Admin:
                     self._check_absent(part.topic, error, deadline, absent_since)
         return found
 
-    def _check_absent(
-        self, topic: str, error: KafkaException, deadline: float, absent_since: dict[str, float]
-    ) -> None:
+    def _check_absent(self, topic: str, error: KafkaException, deadline: float, absent_since: dict[str, float]) -> None:
         """Let a transient failure pass until the deadline; a topic that stays away is gone.
 
         One broker may not have heard yet of a topic that another one has just made.
         """
         inner = kafka_error(error)
         maybe_gone = inner.code() in (*NO_TOPIC, inner._NOENT)  # _NOENT: not one partition of the call has a leader
-        if not maybe_gone or topic in self.describe_topics([topic]):
+        if not maybe_gone:
+            self._look_for_leader(topic)
+        elif topic in self.describe_topics([topic]):
             absent_since.pop(topic, None)
         elif time.monotonic() - absent_since.setdefault(topic, time.monotonic()) > ABSENT_S:
             raise TopicDeleted(alias=self.alias, topic=topic) from error
         if time.monotonic() > deadline or not (is_away(inner) or maybe_gone):
             raise self.failure(error, f"list offsets of {topic!r}", topic) from error
         self._client.poll(0.05)
+
+    def _look_for_leader(self, topic: str) -> None:
+        """Let the client learn of a new leader; it would go on asking the one it knows, also when that one is dead."""
+        with suppress(KafkaException):
+            self._client.list_topics(topic, timeout=LEADER_LIMIT_S)
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create topics, leave existing ones alone, and wait until all can be described."""
