@@ -31,20 +31,21 @@ Settings = Mapping[str, str]
 class RealOpenTransaction:
     """A transaction left open on a real cluster."""
 
-    def __init__(self, producer: Producer, settled: Callable[[], bool]) -> None:
+    def __init__(self, producer: Producer, log_end: Callable[[], int]) -> None:
         self._producer: Producer | None = producer
-        self._settled = settled
+        self._log_end = log_end
 
     def end(self, outcome: Outcome) -> None:
         """End it, once, and wait for its marker."""
         producer, self._producer = self._producer, None
         if producer is None:
             return
+        before = self._log_end()
         if outcome is Outcome.COMMITTED:
             producer.commit_transaction(LIMIT_S)
         else:
             producer.abort_transaction(LIMIT_S)
-        until(self._settled, "the transaction's marker")
+        until(lambda: self._log_end() > before, "the transaction's marker")
 
 
 class RealLab:
@@ -111,10 +112,8 @@ class RealLab:
         producer = Producer({**self._settings[side], "transactional.id": self.new_name()})
         producer.init_transactions(LIMIT_S)
         producer.begin_transaction()
-        before = end_of(self._admin[side], partition)
         write(producer, partition, messages)
-        marker = before + len(messages)
-        opened = RealOpenTransaction(producer, lambda: end_of(self._admin[side], partition) > marker)
+        opened = RealOpenTransaction(producer, lambda: end_of(self._admin[side], partition))
         self._open.append(opened)
         return opened
 
