@@ -189,7 +189,7 @@ class Admin:
         inner = kafka_error(error)
         maybe_gone = inner.code() in (*NO_TOPIC, inner._NOENT)  # _NOENT: not one partition of the call has a leader
         if not maybe_gone:
-            self._look_for_leader(topic)
+            self._look_for_leader()
         elif topic in self.describe_topics([topic]):
             absent_since.pop(topic, None)
         elif time.monotonic() - absent_since.setdefault(topic, time.monotonic()) > ABSENT_S:
@@ -198,10 +198,13 @@ class Admin:
             raise self.failure(error, f"list offsets of {topic!r}", topic) from error
         self._client.poll(0.05)
 
-    def _look_for_leader(self, topic: str) -> None:
-        """Let the client learn of a new leader; it would go on asking the one it knows, also when that one is dead."""
+    def _look_for_leader(self) -> None:
+        """Let the client learn of a new leader; it would go on asking the one it knows, also when that one is dead.
+
+        All topics are asked for, since a request for one by name is what lets a broker create it.
+        """
         with suppress(KafkaException):
-            self._client.list_topics(topic, timeout=LEADER_LIMIT_S)
+            self._client.list_topics(timeout=LEADER_LIMIT_S)
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create topics, leave existing ones alone, and wait until all can be described."""
