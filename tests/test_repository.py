@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "airflow_provider_mm2"
@@ -182,6 +186,18 @@ def test_the_version_is_in_one_place() -> None:
     elsewhere = [relative(path) for path in python_files(*CODE) if match[1] in path.read_text("utf-8")]
     assert elsewhere == []
     assert f"\n## [{match[1]}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_workflow_runs_what_people_run() -> None:
+    """The hosted checks are valid by GitHub's schema, pin every action by commit, and run only make and .ci/run."""
+    workflow = YAML(typ="safe").load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    schema = files("check_jsonschema") / "builtin_schemas" / "vendor" / "github-workflows.json"
+    # YAML 1.2 reads "on" as a word, as GitHub does.
+    jsonschema.validate(workflow, json.loads(schema.read_text("utf-8")))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
+    assert {step["run"].split()[0] for step in steps if "run" in step} == {"make", ".ci/run"}
+    assert workflow["permissions"] == {"contents": "read"}
 
 
 @pytest.fixture(scope="module")
