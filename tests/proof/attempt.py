@@ -1,0 +1,181 @@
+"""Attempts as child processes, seen from the test that starts, wakes and ends them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from airflow_provider_mm2.local import processes
+from airflow_provider_mm2.local.wait import poll
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from tests.proof.points import Action, Fault
+from tests.proof.trap import mark_of, release_of
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an attempt ended: killed, or with an error of ours, or done."""
+
+    killed: bool = False
+    error: str | None = None
+    retriable: bool = False
+    text: str = ""
+    summary: dict[str, Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the run says that it succeeded."""
+        return self.summary is not None
+
+    @property
+    def records(self) -> int:
+        """Records that a successful run copied."""
+        assert self.summary is not None, str(self)
+        return int(self.summary["records"])
+
+    def __str__(self) -> str:
+        """Short, for messages."""
+        if self.killed:
+            return "killed"
+        return "done" if self.done else f"{self.error} (retriable: {self.retriable}): {self.text}"
+
+
+class Attempt:
+    """One child process that runs a flow once, perhaps with faults.
+
+    :param folder: its files go into a new folder below; its process is tied to ``folder``.
+    :param owner: the name it holds leases under.
+    :param shard: run this shard alone, as one of several tasks does; else the whole flow.
+    :param until: the interval's end; else all there is.
+    :param small_batches: read a few records at a time, so that a chunk's limits count.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        flow: MirrorFlow,
+        *faults: Fault,
+        owner: str = "attempt",
+        shard: int | None = None,
+        until: datetime | None = None,
+        small_batches: bool = True,
+    ) -> None:
+        self.faults: Sequence[Fault] = faults
+        self.folder = folder / f"{owner}-{uuid.uuid4().hex[:6]}"
+        self.folder.mkdir()
+        job = {
+            "flow": flow.model_dump_json(),
+            "faults": [fault.to_json() for fault in faults],
+            "folder": str(self.folder),
+            "owner": owner,
+            "shard": shard,
+            "until": None if until is None else until.isoformat(),
+            "small_batches": small_batches,
+        }
+        job_file = self.folder / "job.json"
+        job_file.write_text(json.dumps(job), encoding="utf-8")
+        self._process: subprocess.Popen[bytes] = processes.launch(
+            [sys.executable, "-m", "tests.proof.child", str(job_file)],
+            log_file=self.folder / "log",
+            env={**processes.mark_for_all(folder), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether its process is there."""
+        return self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """The end of what it wrote."""
+        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")[-6000:]
+
+    def landed(self, index: int = 0) -> bool:
+        """Whether a fault has landed.
+
+        :raises AssertionError: it landed somewhere else than it should.
+        """
+        mark = mark_of(self.folder, index)
+        if not mark.exists() or not (where := mark.read_text(encoding="utf-8")):
+            return False
+        assert where == self.faults[index].landing, self._story()
+        return True
+
+    def await_landing(self, index: int = 0) -> bool:
+        """Wait until a fault has landed and done what it does: the process is gone, standing still or holding.
+
+        :returns: False when the attempt ended before the fault could land.
+        :raises AssertionError: nothing of both within the limit.
+        """
+
+        def settled() -> bool:
+            fault = self.faults[index]
+            goes_on = fault.action is Action.HOLD or fault.victim is not None
+            if goes_on and self.landed(index):
+                return True
+            return not self.running or (fault.action is Action.FREEZE and self._stands_still())
+
+        self._until(settled, f"a landing ({self.faults[index].landing})")
+        return self.landed(index)
+
+    def _stands_still(self) -> bool:
+        try:
+            return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
+        except psutil.NoSuchProcess:
+            return False
+
+    def wake(self) -> None:
+        """SIGCONT."""
+        psutil.Process(self._process.pid).resume()
+
+    def release(self, index: int = 0) -> None:
+        """End a hold."""
+        release_of(self.folder, index).touch()
+
+    def kill(self) -> None:
+        """SIGKILL from outside."""
+        self._process.kill()
+
+    def outcome(self, limit_s: float = LIMIT_S) -> Outcome:
+        """Wait for its end.
+
+        :raises AssertionError: it did not end within the limit, or crashed, or died of something else than SIGKILL.
+        """
+        self._until(lambda: not self.running, "its end", limit_s)
+        file = self.folder / "outcome"
+        if not file.exists():
+            assert self._process.returncode == -9, self._story()
+            return Outcome(killed=True)
+        outcome = Outcome(**json.loads(file.read_text(encoding="utf-8")))
+        assert outcome.error != "crash", outcome.text
+        return outcome
+
+    def end(self) -> None:
+        """See to it that its process is gone."""
+        if self.running:
+            self._process.kill()
+        self._process.wait()
+
+    def _until(self, condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
+        assert poll(condition, timeout_s=limit_s, interval_s=0.02), f"no sign of {what}\n{self._story()}"
+
+    def _story(self) -> str:
+        """Its log, and where it stands if it still runs."""
+        if self.running and not self._stands_still():
+            self._process.send_signal(signal.SIGUSR1)
+            poll(lambda: "most recent call first" in self.log, timeout_s=5)
+        faults = ", ".join(fault.landing for fault in self.faults) or "no fault"
+        return f"{self.folder.name} ({faults}):\n{self.log}"

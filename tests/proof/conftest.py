@@ -1,0 +1,44 @@
+"""Fixtures of the proof: topics known record by record, and attempts that are gone when the test is over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_mm2.local.pair import LocalPair
+from tests.proof.attempt import Attempt
+from tests.proof.truth import Truth, make_truth
+
+MakeTruth = Callable[..., Truth]
+Start = Callable[..., Attempt]
+
+SOAK = os.environ.get("MM2_SOAK") == "1"
+
+
+@pytest.fixture
+def new_truth(pair: LocalPair) -> MakeTruth:
+    """Make a topic and a flow on the session's pair: ``new_truth(partitions=2, lease_wait_s=1)``."""
+    addresses = pair.addresses
+
+    def make(**settings: Any) -> Truth:
+        return make_truth(addresses["source"], addresses["target"], **settings)
+
+    return make
+
+
+@pytest.fixture
+def start(kafka_folder: Path) -> Iterator[Start]:
+    """Start attempts: ``start(flow, fault=..., owner="second")``; all are gone after the test."""
+    with ExitStack() as stack:
+
+        def begin(*arguments: Any, **settings: Any) -> Attempt:
+            attempt = Attempt(kafka_folder, *arguments, **settings)
+            stack.callback(attempt.end)
+            return attempt
+
+        yield begin
