@@ -63,12 +63,16 @@ def partitions_of(cluster: Settings, topic: str) -> int | None:
 def produce_with(cluster: Settings, partition: TopicPartition, *messages: Message, **settings: str) -> None:
     """Write records with a producer of these settings (``compression_type="gzip"``)."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
-    write(Producer({**cluster, "message.max.bytes": 10_000_000, "linger.ms": 5, **named}), partition, messages)
+    write(
+        Producer({**cluster, "message.max.bytes": 10_000_000, "linger.ms": 5, "enable.idempotence": True, **named}),
+        partition,
+        messages,
+    )
 
 
 def produce_keyed(cluster: Settings, partition: TopicPartition, key: bytes | None, value: bytes | None) -> None:
     """Write one record without a thought for its timestamp."""
-    producer = Producer({**cluster})
+    producer = Producer({**cluster, "enable.idempotence": True})
     producer.produce(partition.topic, value, key, partition.partition)
     assert producer.flush(LIMIT_S) == 0
 

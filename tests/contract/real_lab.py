@@ -100,7 +100,9 @@ class RealLab:
             for message in messages:
                 produce_raw(self._settings[side]["bootstrap.servers"], partition, message)
             return
-        producer = Producer({**self._settings[side], "message.max.bytes": 10_000_000, "linger.ms": 5})
+        producer = Producer(
+            {**self._settings[side], "message.max.bytes": 10_000_000, "linger.ms": 5, "enable.idempotence": True}
+        )
         write(producer, partition, messages)
 
     def transaction(self, side: Side, partition: TopicPartition, *messages: Message, outcome: Outcome) -> None:
