@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +28,7 @@ def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
     ``addresses`` puts one on other clusters than the session's pair, ``partitions=0`` creates no topic yet.
     """
     labs: list[RealLab] = []
+    others: list[object] = []
 
     def make(
         *,
@@ -33,6 +37,8 @@ def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
         settings: Settings | None = None,
         **options: Any,
     ) -> Scenario:
+        if addresses is not None:
+            others.append(addresses)
         addresses = addresses or pair.addresses
         lab = RealLab(addresses)
         labs.append(lab)
@@ -46,6 +52,24 @@ def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
     yield make
     for lab in labs:
         lab.close()
+    if others:
+        labs.clear()
+        gc.collect()  # clients of a cluster that ends with the test: they would write of it for ever
+
+
+ODD = {"auto.create.topics.enable": "true", "num.partitions": "4", "transaction.max.timeout.ms": "20000"}
+
+
+@pytest.fixture(scope="session")
+def odd_cluster(_guarded: Path) -> Iterator[LocalCluster]:
+    """Give a third cluster: it creates a topic for whoever asks, with 4 partitions, and ends transactions after 20 s.
+
+    One for all tests of a worker, since a broker takes long to start.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    cluster = LocalCluster(_guarded / f"odd-{worker}", properties=ODD).start()
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTopicGone, TopicDeleted
 from airflow_provider_mm2.mirror.model import Progress, ShardResult
 from airflow_provider_mm2.mirror.run import mirror_shard, prepare
 from tests.cases.by_hand import grow, partitions_of
-from tests.cases.conftest import MakeCluster, MakeScenario
+from tests.cases.conftest import MakeScenario
 from tests.cases.scenario import Scenario, assert_three_parts, bounds, copied, part, records
 from tests.contract.lab import Side
 from tests.fakes.log import Message
 
 pytestmark = pytest.mark.broker
 
-AUTO_CREATION = {"auto.create.topics.enable": "true", "num.partitions": "4"}
 QUICK: dict[str, Any] = {"chunk": {"bytes": 1_000_000}, "silence_limit_s": 5, "transaction_timeout_s": 6}
 """Small chunks, and limits that end soon: a client only waits for a topic that was deleted."""
 
@@ -113,11 +113,10 @@ def fails_when_deleted(scenario: Scenario, side: Side, topic: str) -> MirrorErro
     return scenario.fails(MirrorError, report=delete)
 
 
-def test_a_deleted_source_topic_stays_deleted(make_cluster: MakeCluster, make_scenario: MakeScenario) -> None:
+def test_a_deleted_source_topic_stays_deleted(odd_cluster: LocalCluster, make_scenario: MakeScenario) -> None:
     """K91: deleted while a run reads it, on a cluster that creates topics when asked for: it stays deleted."""
-    source = make_cluster(properties=AUTO_CREATION)
     shared = make_scenario(partitions=0).addresses["target"]
-    scenario = make_scenario(addresses={"source": source.client_settings, "target": shared}, partitions=2, **QUICK)
+    scenario = make_scenario(addresses={"source": odd_cluster.client_settings, "target": shared}, partitions=2, **QUICK)
     fill(scenario)
     error = fails_when_deleted(scenario, Side.SOURCE, scenario.topic)
     assert isinstance(error, TopicDeleted), error
@@ -129,11 +128,10 @@ def test_a_deleted_source_topic_stays_deleted(make_cluster: MakeCluster, make_sc
     assert partitions_of(scenario.addresses["source"], scenario.topic) is None
 
 
-def test_a_deleted_target_topic_stays_deleted(make_cluster: MakeCluster, make_scenario: MakeScenario) -> None:
+def test_a_deleted_target_topic_stays_deleted(odd_cluster: LocalCluster, make_scenario: MakeScenario) -> None:
     """K91, neighbour: no request of ours makes a topic on the target either, when it is deleted under a run."""
-    target = make_cluster(properties=AUTO_CREATION)
     shared = make_scenario(partitions=0).addresses["source"]
-    scenario = make_scenario(addresses={"source": shared, "target": target.client_settings}, partitions=2, **QUICK)
+    scenario = make_scenario(addresses={"source": shared, "target": odd_cluster.client_settings}, partitions=2, **QUICK)
     fill(scenario)
     error = fails_when_deleted(scenario, Side.TARGET, scenario.target().topic)
     assert isinstance(error, TopicDeleted), error

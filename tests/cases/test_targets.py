@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.clusters.confluent import transaction
 from airflow_provider_mm2.mirror.errors import (
     RecordRefused,
@@ -97,11 +98,10 @@ def test_records_that_the_target_topic_refuses(scenario: Scenario, settings: dic
     assert scenario.mirrored() == []
 
 
-def on_own_target(make_cluster: MakeCluster, make_scenario: MakeScenario, properties: dict[str, str]) -> Scenario:
-    """A flow from the session's source to a cluster with these broker properties, with three records."""
-    target = make_cluster(properties=properties)
+def to(cluster: LocalCluster, make_scenario: MakeScenario) -> Scenario:
+    """A flow from the session's source to another target, with three records."""
     source = make_scenario(partitions=0).addresses["source"]
-    scenario = make_scenario(addresses={"source": source, "target": target.client_settings})
+    scenario = make_scenario(addresses={"source": source, "target": cluster.client_settings})
     scenario.produce(*records(3))
     return scenario
 
@@ -111,16 +111,16 @@ def test_a_target_that_cannot_make_transactions(
 ) -> None:
     """A target whose transaction topic wants three brokers and has one ends at the time limit, with the setting."""
     monkeypatch.setattr(transaction, "FENCE_LIMIT_S", 3.0)
-    scenario = on_own_target(make_cluster, make_scenario, {"transaction.state.log.replication.factor": "3"})
+    scenario = to(make_cluster(properties={"transaction.state.log.replication.factor": "3"}), make_scenario)
     error = scenario.fails(TransactionsUnsupported)
     assert "transaction.state.log.replication.factor" in str(error)
     assert not error.retriable
     assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
 
 
-def test_a_target_that_ends_transactions_sooner(make_cluster: MakeCluster, make_scenario: MakeScenario) -> None:
+def test_a_target_that_ends_transactions_sooner(odd_cluster: LocalCluster, make_scenario: MakeScenario) -> None:
     """transaction.max.timeout.ms below the flow's transaction_timeout_s is told with both; lowered it works."""
-    scenario = on_own_target(make_cluster, make_scenario, {"transaction.max.timeout.ms": "20000"})
+    scenario = to(odd_cluster, make_scenario)
     error = scenario.fails(TransactionsUnsupported)
     assert "transaction.max.timeout.ms" in str(error)
     assert "transaction_timeout_s" in str(error)
