@@ -114,7 +114,7 @@ def runs_keep_all_alive(truth: Truth, start: Start) -> Scenario:
 if SOAK:  # two minutes of waiting for the broker; the short form above deletes the group
 
     def test_expired_group(pair: LocalPair, make_cluster: MakeCluster, start: Start) -> None:
-        """Offsets that the broker let expire are restored from the ledger; runs keep theirs alive (K97, both variants)."""
+        """Offsets that expired are restored from the ledger; runs keep theirs alive (K97, both variants)."""
         target = make_cluster(
             properties={"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "5000"}
         )
