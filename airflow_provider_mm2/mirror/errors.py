@@ -531,6 +531,14 @@ class ProgressDisagrees(MirrorError):
     )
 
 
+COUNT_LIMIT = 10_000
+"""Where records that are not ours are counted no further: a topic that another tool filled can hold billions."""
+
+
+def _counted(records: int) -> str:
+    return f"at least {records}" if records >= COUNT_LIMIT else str(records)
+
+
 @dataclass(kw_only=True, eq=False)
 class ProgressUnknown(MirrorError):
     """A target partition holds records, and nothing says where they came from."""
@@ -541,13 +549,18 @@ class ProgressUnknown(MirrorError):
     start: int
     end: int
     found: ClassVar[str] = (
-        "{target_topic}-{partition} already holds {records} records ([{start}, {end})), and this flow has no "
+        "{target_topic}-{partition} already holds {how_many} records ([{start}, {end})), and this flow has no "
         "progress for it"
     )
     likely_cause: ClassVar[str] = "another tool mirrored it before, or an application writes to it"
     next_move: ClassVar[str] = (
         "mm2 seed FLOW --from match finds the place where the copy ends; or delete the target topic to start anew"
     )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the count as far as it was counted."""
+        return {**vars(self), "how_many": _counted(self.records)}
 
 
 # --- the source ---
@@ -753,10 +766,15 @@ class ForeignWrites(MirrorError):
     start: int
     end: int
     found: ClassVar[str] = (
-        "{target_topic}-{partition} holds {records} records in [{start}, {end}) that this flow did not write"
+        "{target_topic}-{partition} holds {how_many} records in [{start}, {end}) that this flow did not write"
     )
     likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
     next_move: ClassVar[str] = "stop the writer; on_foreign_writes: accept in the flow goes on behind its records"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the count as far as it was counted."""
+        return {**vars(self), "how_many": _counted(self.records)}
 
 
 @dataclass(kw_only=True, eq=False)

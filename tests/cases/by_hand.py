@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer
@@ -68,6 +69,14 @@ def produce_with(cluster: Settings, partition: TopicPartition, *messages: Messag
         partition,
         messages,
     )
+
+
+def empty_transaction(cluster: Settings) -> None:
+    """Begin a transaction and commit it without a record."""
+    producer = Producer({**cluster, "transactional.id": f"empty-{uuid.uuid4().hex[:8]}"})
+    producer.init_transactions(LIMIT_S)
+    producer.begin_transaction()
+    producer.commit_transaction(LIMIT_S)
 
 
 def produce_keyed(cluster: Settings, partition: TopicPartition, key: bytes | None, value: bytes | None) -> None:

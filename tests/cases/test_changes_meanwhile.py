@@ -76,6 +76,16 @@ def test_growth_between_plan_and_copy(scenario: Scenario) -> None:
     assert scenario.numbers(2) == [0, 1, 2, 3]
 
 
+def test_growth_seen_by_a_client_that_knew_the_topic(scenario: Scenario) -> None:
+    """K51, neighbour: a client that has listed the topics before answers for partitions that came up since."""
+    source = scenario.lab.pair.source
+    source.list_topics()
+    grow(scenario.addresses["source"], scenario.topic, 3)
+    scenario.produce(*records(2), partition=2)
+    new = scenario.source(2)
+    assert source.log_offsets([new])[new].end == 2
+
+
 def test_a_source_topic_that_goes_between_plan_and_copy(scenario: Scenario) -> None:
     """K91, neighbour: a topic that was planned and is gone at the copy stops the run; it is not passed over."""
     scenario.produce(*records(2))

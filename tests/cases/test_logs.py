@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_mm2.mirror.errors import SourceGap
 from airflow_provider_mm2.mirror.model import RangeEnd
-from tests.cases.by_hand import partitions_of
+from tests.cases.by_hand import empty_transaction, partitions_of
 from tests.cases.conftest import MakeScenario
 from tests.cases.scenario import Scenario, at, copied, ms, part, record, records
 from tests.contract.lab import BASE_MS, COMPACTED, Side
@@ -123,6 +123,16 @@ def test_progress_at_an_open_transaction_that_aborts(scenario: Scenario) -> None
     opened.end(Outcome.ABORTED)
     assert (copied(scenario.run()), scenario.progress()) == (2, 11)
     assert scenario.numbers() == list(range(7))
+
+
+def test_empty_transactions(scenario: Scenario) -> None:
+    """K24, neighbour: a transaction without a record, and one that only aborts, leave nothing to wait for."""
+    empty_transaction(scenario.addresses["source"])
+    assert (copied(scenario.run()), scenario.progress()) == (0, 0)
+    scenario.transaction(record(0), outcome=Outcome.ABORTED)
+    empty_transaction(scenario.addresses["source"])
+    scenario.transaction(record(1))
+    assert (copied(scenario.run()), scenario.progress()) == (1, 4)
 
 
 def test_interleaved_transactions(scenario: Scenario) -> None:

@@ -92,3 +92,21 @@ def test_two_flows_on_an_empty_topic(scenario: Scenario) -> None:
     """The claim holds also while nothing was mirrored yet."""
     scenario.run()
     scenario.refuses(TargetTopicClaimed, name=f"second-{scenario.flow}")
+
+
+@pytest.mark.broker
+def test_a_topic_that_is_left_out_for_a_while(make_scenario: MakeScenario) -> None:
+    """K11, neighbour: a topic taken out of the flow and put back goes on where it was, without a word of loss."""
+    scenario = make_scenario()
+    other = f"other-{scenario.topic}"
+    scenario.create(topic=other)
+    scenario.topics = (scenario.topic, other)
+    scenario.produce(*records(3), topic=other)
+    scenario.run()
+    scenario.topics = (scenario.topic,)
+    scenario.produce(*records(3, first=3), topic=other)
+    summary = scenario.run()
+    assert (copied(summary), summary.warnings) == (0, ())
+    scenario.topics = (scenario.topic, other)
+    assert copied(scenario.run()) == 3
+    assert [message.value for message in scenario.mirrored(topic=other)] == [b"v%d" % number for number in range(6)]

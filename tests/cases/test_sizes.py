@@ -130,6 +130,15 @@ def test_a_large_record_in_a_long_chunk_stops_at_once(
     assert scenario.mirrored() == []
 
 
+def test_a_topic_without_a_limit(make_scenario: MakeScenario) -> None:
+    """K14, neighbour: a topic that takes records of any size (the largest number there is) is mirrored."""
+    scenario = make_scenario(settings={"max.message.bytes": str(2**31 - 1)})
+    sent = twenty_with(large_by("value", 6_000_000))
+    scenario.produce(*sent)
+    assert copied(scenario.run()) == 20
+    assert scenario.mirrored() == sent
+
+
 @pytest.mark.parametrize("where", ["key", "value", "headers"])
 def test_memory_is_bounded_wherever_the_bytes_are(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch, where: str

@@ -12,6 +12,7 @@ import pytest
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.errors import (
+    COUNT_LIMIT,
     FlowChanged,
     FlowFrozen,
     ProgressDisagrees,
@@ -216,6 +217,16 @@ def test_a_target_topic_that_is_not_empty(scenario: Scenario, outcome: Outcome |
     assert (error.records, error.start) == (3, 0)
     assert len(scenario.mirrored()) == 3
     assert scenario.progress() is None
+
+
+def test_a_large_target_topic_is_not_counted_to_its_end(scenario: Scenario) -> None:
+    """What makes a target not empty is one record: a topic that another tool filled is not read through to say so."""
+    scenario.create_target()
+    scenario.lab.produce(Side.TARGET, scenario.target(), *records(25_000))
+    scenario.produce(*records(5))
+    error = scenario.fails(ProgressUnknown)
+    assert (error.records, error.end) == (COUNT_LIMIT, 25_000)
+    assert f"at least {COUNT_LIMIT} records" in str(error)
 
 
 @pytest.mark.parametrize("how", ["aborted", "expired"])

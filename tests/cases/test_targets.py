@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.clusters.confluent import transaction
 from airflow_provider_mm2.mirror.errors import (
+    KafkaFailure,
     RecordRefused,
     TargetPartitionsFewer,
     TargetTopicMissing,
@@ -58,6 +61,21 @@ def test_a_target_topic_that_may_not_be_created(make_scenario: MakeScenario) -> 
     assert scenario.refuses(TargetTopicMissing).target_topics == (scenario.target().topic,)
     scenario.create_target()
     assert copied(scenario.run()) == 3
+
+
+@pytest.mark.parametrize("option", ["replication_factor", "internal_replication_factor"])
+def test_more_replicas_than_brokers(make_scenario: MakeScenario, option: str) -> None:
+    """A replication factor that the target cannot give is told with Kafka's own word; no target topic is made."""
+    too_many: dict[str, Any] = {option: 3}
+    scenario = make_scenario(**too_many)
+    scenario.produce(*records(3))
+    error = scenario.fails(KafkaFailure)
+    assert error.alias == "eu"
+    assert error.code == "INVALID_REPLICATION_FACTOR"
+    assert not error.retriable
+    assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
+    enough: dict[str, Any] = {option: 1}
+    assert copied(scenario.run(**enough)) == 3
 
 
 def test_settings_are_there_before_the_first_record(make_scenario: MakeScenario) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import KafkaBusy, TopicDeleted
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, TopicDeleted
 from airflow_provider_mm2.mirror.model import (
     LogOffsets,
     LogRecord,
@@ -86,7 +87,7 @@ class FakeReader:
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """Number of visible records."""
         tick()
-        return sum(1 for _ in self._cluster.log(partition).visible(start, end))
+        return sum(1 for _ in islice(self._cluster.log(partition).visible(start, end), COUNT_LIMIT))
 
     def close(self) -> None:
         """Nothing to let go."""

@@ -161,13 +161,17 @@ def reader_settings(given: Settings, *, group: str) -> Settings:
     return {**_without(given, _NOT_FOR_CONSUMERS), **CLIENT_TIMEOUTS, **STREAM_READER, "group.id": group}
 
 
+FETCH_LIMIT = 2_000_000_000
+"""Below what librdkafka takes; a topic may have a ``max.message.bytes`` of 2,147,483,647."""
+
+
 def copy_reader_settings(given: Settings, *, group: str, max_record_bytes: int) -> Settings:
     """Settings of the consumer that feeds the copy.
 
     The sizes keep memory flat whatever the codec (limits count compressed bytes) at full speed; with the default
     ``fetch.queue.backoff.ms`` of a second a partition of small records is held to a third of its speed.
     """
-    fetched = max(52_428_800, max_record_bytes + 1_048_576)
+    fetched = min(max(52_428_800, max_record_bytes + 1_048_576), FETCH_LIMIT)
     tuned: Settings = {
         "max.partition.fetch.bytes": 1_048_576,
         "fetch.max.bytes": fetched,

@@ -61,7 +61,7 @@ class ClusterReader(Protocol):
         """(offset, timestamp ms) of the first visible record in ``[start, end)``; None when there is none."""
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
-        """How many records a ``read_committed`` reader sees in ``[start, end)``."""
+        """How many records a ``read_committed`` reader sees in ``[start, end)``, counted up to ``COUNT_LIMIT``."""
 
     def close(self) -> None:
         """Let the clients go; calling it twice is fine."""

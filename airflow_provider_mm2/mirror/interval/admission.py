@@ -97,7 +97,8 @@ def admit(shard: Shard, lease: Lease, tick: Tick) -> Admission:
 
 def _is_same(first: MirrorError, second: MirrorError) -> bool:
     """Whether two verdicts are one, but for what a stranger who is still writing adds to it."""
-    grows = {"records", "end"} if isinstance(first, (ForeignWrites, ProgressUnknown, TargetTransactionOpen)) else set()
+    told_by_count = isinstance(first, (ForeignWrites, ProgressUnknown, TargetTransactionOpen))
+    grows = {"records", "how_many", "end"} if told_by_count else set()
 
     def lasting(verdict: MirrorError) -> dict[str, object]:
         return {name: fact for name, fact in verdict.facts.items() if name not in grows}

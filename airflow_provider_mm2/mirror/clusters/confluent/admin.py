@@ -192,6 +192,7 @@ class Admin:
             self._look_for_leader()
         elif topic in self.describe_topics([topic]):
             absent_since.pop(topic, None)
+            self._look_for_leader()
         elif time.monotonic() - absent_since.setdefault(topic, time.monotonic()) > ABSENT_S:
             raise TopicDeleted(alias=self.alias, topic=topic) from error
         if time.monotonic() > deadline or not (is_away(inner) or maybe_gone):
@@ -200,6 +201,8 @@ class Admin:
 
     def _look_for_leader(self) -> None:
         """Let the client learn of a new leader; it would go on asking the one it knows, also when that one is dead.
+
+        Or of partitions that came up: once it has heard of a topic it goes by that for minutes.
 
         All topics are asked for, since a request for one by name is what lets a broker create it.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
 from confluent_kafka import Message
 
@@ -14,6 +15,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClie
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import (
     CopierSettings,
@@ -80,7 +82,7 @@ class ConfluentCluster:
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """See :class:`ClusterReader`."""
-        return sum(1 for _ in self.records(partition, start, end, tick))
+        return sum(1 for _ in islice(self.records(partition, start, end, tick), COUNT_LIMIT))
 
     def _readable(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int]:
         """The part of a range that a reader is given: a broker says nothing, for ever, of what lies past the LSO."""
