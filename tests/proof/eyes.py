@@ -91,22 +91,24 @@ class Eyes:
             consumer.close()
         return found
 
-    def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Stable offsets of a group; a coordinator that is away is waited for."""
-        answers: list[Any] = []
+    def committed(self, group: str, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Stable offsets of a group, partitions without one left out; a coordinator that is away is waited for.
 
-        def answered() -> bool:
-            request = [ConsumerGroupTopicPartitions(group)]
-            futures = self.admin.list_consumer_group_offsets(request, require_stable=True, request_timeout=10)
-            try:
-                answers.append(futures[group].result(LIMIT_S))
-            except KafkaException:
-                self._look_again()
-                return False
-            return all(part.error is None for part in answers[-1].topic_partitions)
-
-        assert poll(answered, timeout_s=LIMIT_S), f"no stable offsets of {group}: {answers}"
-        return {TopicPartition(part.topic, part.partition): part.offset for part in answers[-1].topic_partitions}
+        By a consumer: an admin client that asks for them while the coordinator dies can crash the process.
+        """
+        consumer = Consumer({**self.settings, "group.id": group, "isolation.level": "read_committed"})
+        deadline = time.monotonic() + LIMIT_S
+        try:
+            while True:
+                try:
+                    answer = consumer.committed([KafkaPartition(*part) for part in partitions], timeout=10)
+                    break
+                except KafkaException:
+                    if time.monotonic() > deadline:
+                        raise
+        finally:
+            consumer.close()
+        return {TopicPartition(part.topic, part.partition): part.offset for part in answer if part.offset >= 0}
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Set offsets of a group without members; a coordinator that is not there yet is waited for."""
@@ -122,6 +124,12 @@ class Eyes:
     def delete_group(self, group: str) -> None:
         """Delete a group with its offsets."""
         self.admin.delete_consumer_groups([group], request_timeout=LIMIT_S)[group].result(LIMIT_S)
+
+    def all_committed(self, group: str) -> dict[TopicPartition, int]:
+        """Offsets of a group on whatever topic."""
+        futures = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=LIMIT_S)
+        answer: Any = futures[group].result(LIMIT_S)
+        return {TopicPartition(part.topic, part.partition): part.offset for part in answer.topic_partitions}
 
     def groups(self) -> list[str]:
         """Names of all groups."""

@@ -24,7 +24,7 @@ def snapshot(eyes: Eyes) -> dict[str, Any]:
     return {
         "topics": {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in topics.items()},
         "ends": eyes.offsets(parts, stable=False),
-        "groups": {group: eyes.committed(group) for group in eyes.groups()},
+        "groups": {group: eyes.all_committed(group) for group in eyes.groups()},
         "settings": settings,
     }
 

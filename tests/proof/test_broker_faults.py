@@ -17,6 +17,7 @@ from tests.proof import rig
 from tests.proof.attempt import Outcome
 from tests.proof.campaign import IN_MID_COPY, land, retry_until_done
 from tests.proof.conftest import SOAK, Start
+from tests.proof.eyes import Eyes
 from tests.proof.points import BY_NAME, Action, Fault, Passing, Point
 from tests.proof.snapshot import snapshot
 from tests.proof.truth import Truth, make_truth
@@ -63,7 +64,7 @@ def test_source_broker_dies(pair: LocalPair, make_cluster: MakeCluster, start: S
     for mirrored in (truth, large):
         retry_until_done(start, mirrored.flow)
         mirrored.assert_exact()
-    assert snapshot(truth.source) == before
+    assert snapshot(Eyes(source.client_settings)) == before
 
 
 Choose = Callable[[Truth], int]

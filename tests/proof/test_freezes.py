@@ -99,6 +99,6 @@ def test_woken_when_no_longer_wanted(new_truth: MakeTruth, start: Start, part: i
     """An attempt that wakes up under or after its successor harms nothing and judges nothing (K28)."""
     scenarios = {
         f"{point.name}, {passing.value}, {wake.value}": frozen_at(new_truth, start, point, passing, wake)
-        for point, passing, wake in chosen(part, PARTS, 12)
+        for point, passing, wake in chosen(part, PARTS, 8)
     }
     run_all(scenarios)

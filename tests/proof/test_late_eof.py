@@ -78,6 +78,6 @@ def test_cut_in_slow_chunks(new_truth: MakeTruth, start: Start) -> None:
     assert first.summary is not None
     assert first.summary["transactions"] > 3, "the chunks were not small"
     progress = {part: ledger.latest.next_offset for part, ledger in truth.ledger().items()}
-    assert {part: truth.target.committed(truth.progress_group)[truth.target_of(part)] for part in progress} == progress
+    assert {part: truth.progress()[truth.target_of(part)] for part in progress} == progress
     assert retry_until_done(start, truth.flow)[-1].records == 3 * 200
     truth.assert_exact()

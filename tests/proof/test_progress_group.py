@@ -35,7 +35,7 @@ def test_deleted_group(new_truth: MakeTruth, start: Start) -> None:
     truth = new_truth()
     mirrored(truth, start)
     truth.target.delete_group(truth.progress_group)
-    assert truth.target.committed(truth.progress_group) == {}
+    assert truth.progress() == {}
     truth.write_to(1, 1)
     outcome = retry_until_done(start, truth.flow)[-1]
     assert outcome.records == 1
@@ -51,11 +51,11 @@ def one_partition_expired(truth: Truth, start: Start) -> Scenario:
         mirrored(truth, start)
         quiet, busy = (truth.target_of(part) for part in truth.source_partitions)
         # As if runs committed only what they copied: the busy partition's offset alone is written again and again.
-        progress = truth.target.committed(truth.progress_group)[busy]
+        progress = truth.progress()[busy]
 
         def expired() -> bool:
             truth.target.commit(truth.progress_group, {busy: progress})
-            return quiet not in truth.target.committed(truth.progress_group)
+            return quiet not in truth.progress()
 
         assert poll(expired, timeout_s=EXPIRY_LIMIT_S, interval_s=5), "the broker kept the offset"
         truth.write_to(0, 1)

@@ -39,6 +39,10 @@ class Truth:
         """The flow's progress group."""
         return f"mm2.{self.flow.name}.progress"
 
+    def progress(self) -> dict[TopicPartition, int]:
+        """What the progress group says, by target partition."""
+        return self.target.committed(self.progress_group, [self.target_of(part) for part in self.source_partitions])
+
     @property
     def source_partitions(self) -> list[TopicPartition]:
         """All partitions on the source."""
@@ -123,7 +127,7 @@ class Truth:
         stable = self.source.offsets(sources)
         here, there = self.source.read(sources), self.target.read(targets)
         ledger = self.ledger()
-        committed = self.target.committed(self.progress_group)
+        committed = self.progress()
         for part, target in zip(sources, targets, strict=True):
             assert_same(f"{part} itself", list(here[part].values()), self.written.get(part.partition, []))
             assert_same(f"{target}", list(there[target].values()), list(here[part].values()))
