@@ -1,4 +1,4 @@
-"""What does not grow with the topic: peak memory, and the seconds of a run with nothing to copy."""
+"""What does not grow with the topic: peak memory of ``mm2 run``, and the seconds of one with nothing to copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.bench.ours import target_topic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """One topic: its records, the peak memory of the run that copied it, and what a second run took.
+    """One topic: its records, the peak memory of the ``mm2 run`` that copied it, and what a second one took.
 
     ``empty_s`` is the second run itself, ``empty_total_s`` its process from start to exit.
     """
@@ -31,8 +31,8 @@ def measure_footprint(pair: LocalPair, load: Load) -> Footprint:
     topic, name = f"footprint-{load.records}", f"footprint{load.records}"
     source, target = pair.source.client_settings, pair.target.client_settings
     Filler(pair.folder, source).fill(topic, load)
-    job = {"source": source, "target": target, "topic": topic, "name": name}
-    first, second = (run_child("tests.bench.ours", job) for _ in range(2))
+    job = {"source": source, "target": target, "topic": topic, "name": name, "folder": str(pair.folder)}
+    first, second = (run_child("tests.bench.command", job) for _ in range(2))
     copied = [first.answer["records"], second.answer["records"]]
     if copied != [load.records, 0]:
         raise RuntimeError(f"{topic}: {load.records} records to copy, {copied} copied by two runs")

@@ -1,4 +1,4 @@
-"""The child that runs this mirror, as the operators and the command line do."""
+"""The child that runs this mirror, as the operators do; the command line has a child of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
-from airflow_provider_mm2.mirror.flow import ClusterSettings, Cut, MirrorFlow
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.run import run_mirror
 from tests.bench.children import Answer, Job, serve
@@ -17,15 +17,20 @@ def target_topic(name: str, topic: str) -> str:
     return f"{name}.{topic}"
 
 
+def flow_settings(job: Job) -> dict[str, object]:
+    """The flow that mirrors ``topic`` under the name and source alias ``name``, as a flow file has it."""
+    return {
+        "name": job["name"],
+        "source": {"alias": job["name"], "settings": job["source"]},
+        "target": {"alias": "target", "settings": job["target"]},
+        "topics": [re.escape(job["topic"])],
+        "cut": "end",
+    }
+
+
 def mirror(job: Job) -> Answer:
-    """Mirror ``topic`` under the flow and source alias ``name``; what ``mm2 run --json`` says."""
-    flow = MirrorFlow(
-        name=job["name"],
-        source=ClusterSettings(alias=job["name"], settings=job["source"]),
-        target=ClusterSettings(alias="target", settings=job["target"]),
-        topics=(re.escape(job["topic"]),),
-        cut=Cut.END,
-    )
+    """Mirror a topic; what ``mm2 run --json`` says."""
+    flow = MirrorFlow.model_validate(flow_settings(job))
     pair = connect(flow)
     try:
         summary = run_mirror(flow, pair, bounds=RunBounds(until=None, since=None, started=datetime.now(timezone.utc)))

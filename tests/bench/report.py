@@ -50,8 +50,8 @@ class Measured:
             yield from _load_lines(load)
         for footprint in self.footprints:
             yield (
-                f"{footprint.records:,} records of 100 B: peak {footprint.peak_bytes / 1e6:.0f} MB; a second run with "
-                f"nothing to copy {footprint.empty_s:.2f} s, its process {footprint.empty_total_s:.2f} s"
+                f"mm2 run, {footprint.records:,} records of 100 B: peak {footprint.peak_bytes / 1e6:.0f} MB; again, "
+                f"with nothing to copy: {footprint.empty_s:.2f} s, its process {footprint.empty_total_s:.2f} s"
             )
         yield f"all of it in {self.seconds / 60:.1f} minutes; load average before it {self.load_average:.1f}"
 
