@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, Message
 
+from airflow_provider_mm2.mirror.clusters.confluent.batch import Run
 from airflow_provider_mm2.mirror.clusters.confluent.send import send_run, split_runs, timestamps_of
 from airflow_provider_mm2.mirror.model import TopicPartition
 
@@ -79,12 +80,18 @@ def test_an_error_without_a_partition_hides_no_record() -> None:
     assert [message.offset() for message in runs[1][1]] == [0, 1]
 
 
+def send(producer: Any, batch: list[Any]) -> Run:
+    """Send a batch on as the copy does."""
+    headers, values = [message.headers() for message in batch], [message.value() for message in batch]
+    return send_run(producer, TARGET, batch, timestamps_of(batch), headers, values)
+
+
 @pytest.mark.parametrize("headers", [None, [("a", b"1")]])
 def test_every_part_of_a_message_is_sent(headers: Any) -> None:
     """Value, key, timestamp and headers of each message go to the target's partition, and two callbacks are set."""
     producer: Any = Producer()
     batch = [record(5), record(6, headers=headers), record(7)]
-    sent = send_run(producer, TARGET, batch, timestamps_of(batch), [message.headers() for message in batch])
+    sent = send(producer, batch)
     wanted = [("us.orders", b"v%d" % at, b"k%d" % at, 3, None, 1000 + at) for at in (5, 6, 7)]
     assert [(*call[:4], *call[5:7]) for call in producer.calls] == wanted
     assert [call[7] if len(call) > 7 else None for call in producer.calls] == [None, headers, None]
@@ -95,7 +102,7 @@ def test_every_part_of_a_message_is_sent(headers: Any) -> None:
 def test_one_message_has_one_callback() -> None:
     """The delivery of a single message tells both ends of its run."""
     producer: Any = Producer()
-    sent = send_run(producer, TARGET, [record(9)], [1009], [None])
+    sent = send(producer, [record(9)])
     ((*_, callback, _, _),) = producer.calls
     callback(None, record(40))
     assert (sent.first, sent.last) == (40, 40)
@@ -105,5 +112,5 @@ def test_holes_part_a_run() -> None:
     """Source offsets that are missing, by compaction or markers, show as pieces."""
     producer: Any = Producer()
     batch = [record(offset) for offset in (3, 4, 8, 10, 11)]
-    sent = send_run(producer, TARGET, batch, timestamps_of(batch), [None] * 5)
+    sent = send(producer, batch)
     assert sent.pieces == [(3, 2), (8, 1), (10, 2)]

@@ -61,7 +61,8 @@ FUTURE_MS = 5 * 60 * 1000
 """A record stamped later than this beyond now never cuts an interval."""
 
 BATCH_BYTES = 750_000
-BATCH_COUNTS = (25, 2_000)
+BATCH_COUNTS = (25, 1_000)
+"""A batch is gone over several times, so it had better stay in the processor's cache."""
 IN_FLIGHT_BYTES = 64 * 1024 * 1024
 SEE_LIMIT_S = 30
 POLL_S = 0.05
@@ -289,9 +290,10 @@ class ConfluentCopier:
         return size
 
     def _send(self, part: PartitionCopy, run: list[Message], times: list[int]) -> int:
-        headers, size = headers_of(run, part.range.source), sum(map(len, run))
+        headers, values = headers_of(run, part.range.source), list(map(Message.value, run))
+        size = sum(map(len, filter(None, values)))
         try:
-            sent = send_run(self._producer, part.range.target, run, times, headers)
+            sent = send_run(self._producer, part.range.target, run, times, headers, values)
         except KafkaException as error:
             raise self._send_failure(part, run, error) from error
         part.sent(sent, (run[-1].offset() or 0) + 1, size, run[-1].leader_epoch())

@@ -90,7 +90,12 @@ def headers_of(messages: list[Message], source: TopicPartition) -> list[Any]:
 
 
 def send_run(
-    producer: Producer, target: TopicPartition, messages: list[Message], times: list[int], headers: list[Any]
+    producer: Producer,
+    target: TopicPartition,
+    messages: list[Message],
+    times: list[int],
+    headers: list[Any],
+    values: list[Any],
 ) -> Run:
     """Produce a run; the callbacks sit on its first and last message.
 
@@ -99,14 +104,14 @@ def send_run(
     run = Run(messages)
     columns: list[Iterable[Any]] = [
         repeat(target.topic),
-        map(Message.value, messages),
+        values,
         map(Message.key, messages),
         repeat(target.partition),
         chain((run.first_delivered,), repeat(None, run.count - 2), (run.last_delivered,)[: run.count - 1]),
         repeat(None),
         times,
     ]
-    if any(headers):
+    if headers.count(None) < run.count:
         columns.append(headers)
     deque(starmap(producer.produce, zip(*columns, strict=False)), 0)
     return run
