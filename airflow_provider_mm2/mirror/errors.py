@@ -359,6 +359,30 @@ class KafkaBusy(RetriableError):
 
 
 @dataclass(kw_only=True, eq=False)
+class GroupAway(RetriableError):
+    """A group's coordinator does not answer; other groups' do."""
+
+    alias: str
+    group: str
+    code: str
+    problem: str
+    found: ClassVar[str] = "group {group!r} on cluster {alias!r} cannot be asked: {code} ({problem})"
+    likely_cause: ClassVar[str] = "the broker that keeps this group is restarting or has lost its disk"
+    next_move: ClassVar[str] = "run it again; the other groups are done and are not touched by that"
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupActive(RetriableError):
+    """Somebody is in a group whose offsets were to be written."""
+
+    group: str
+    members: tuple[str, ...]
+    found: ClassVar[str] = "group {group!r} is active on the target (members: {members}); nothing of it was written"
+    likely_cause: ClassVar[str] = "its consumers run on the target already, or have just been started there"
+    next_move: ClassVar[str] = "stop them and run it again, or leave them: an active group keeps its own position"
+
+
+@dataclass(kw_only=True, eq=False)
 class SameCluster(MirrorError):
     """Source and target are one cluster."""
 
@@ -753,6 +777,22 @@ class TargetLostData(MirrorError):
     end: int
     found: ClassVar[str] = "target lost data: {target_topic}-{partition} ends at {end}, and {recorded_end} was recorded"
     likely_cause: ClassVar[str] = "an unclean leader election on the target, or its disk was restored from a copy"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
+
+
+@dataclass(kw_only=True, eq=False)
+class MirroredRecordsHidden(MirrorError):
+    """Records that the ledger counts are not visible on the target."""
+
+    target_topic: str
+    partition: int
+    records: int
+    start: int
+    end: int
+    found: ClassVar[str] = (
+        "{target_topic}-{partition}: the last {records} records mirrored, [{start}, {end}), were aborted"
+    )
+    likely_cause: ClassVar[str] = "a broker died and lost some of a commit's markers, and what hung was aborted by hand"
     next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
 
 

@@ -200,6 +200,14 @@ class MirrorFlow(_Settings):
     on_gap: Literal["stop"] = "stop"
     on_recreated: Literal["stop"] = "stop"
     on_foreign_writes: Literal["stop"] = "stop"
+    uncommitted: Literal["skip", "earliest"] = "skip"
+    behind_start: Literal["skip", "earliest"] = "skip"
+    ahead: Literal["mirrored_end", "skip"] = "mirrored_end"
+    sync_group_offsets: StrictBool = False
+    allow_rewind: StrictBool = False
+    emit_checkpoints: StrictBool = True
+    emit_offset_syncs: StrictBool = True
+    offset_lag_max: StrictInt = Field(default=100, ge=0)
     sync_topics: TopicSync = TopicSync()
     replication_factor: StrictInt | None = Field(default=None, ge=1)
     internal_replication_factor: StrictInt | None = Field(default=None, ge=1)

@@ -93,12 +93,12 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """One record to be written to a state topic inside a transaction."""
+    """One record to be written to a state topic inside a transaction; ``value`` None removes what the key said."""
 
     topic: str
     partition: int
     key: bytes
-    value: bytes
+    value: bytes | None
 
 
 class RangeEnd(Enum):
@@ -177,7 +177,8 @@ class LedgerEntry:
 
     ``target_end`` is the target's log end after the entry's own transaction was committed (its marker counted).
     ``through_ms``: mirrored through this time; None: nothing can be claimed. ``pending`` is (last stable offset,
-    first seen at ms) while an open transaction holds the source's LSO back.
+    first seen at ms) while an open transaction holds the source's LSO back. ``expired`` counts records of earlier
+    entries, which this one replaced when all their records had expired on the target; it has no segments then.
     """
 
     generation: int
@@ -196,6 +197,7 @@ class LedgerEntry:
     through_ms: int | None
     sequence: int
     pending: tuple[int, int] | None = None
+    expired: int = 0
 
     @property
     def source(self) -> TopicPartition:
@@ -222,7 +224,71 @@ class PartitionLedger:
     @property
     def records(self) -> int:
         """Records mirrored in this generation."""
-        return sum(entry.records for entry in self.entries)
+        return sum(entry.records + entry.expired for entry in self.entries)
+
+
+class GroupKind(str, Enum):
+    """The protocol of a consumer group."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    """The protocol of KIP-848."""
+    OTHER = "other"
+    """Share and streams groups, and what later brokers have: their positions are not offsets of a consumer group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupListing:
+    """A group that a cluster knows of."""
+
+    name: str
+    kind: GroupKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOffsets:
+    """What a group has committed. ``pending``: an open transaction holds newer offsets of these partitions."""
+
+    offsets: Mapping[TopicPartition, int]
+    metadata: Mapping[TopicPartition, str] = field(default_factory=dict)
+    pending: frozenset[TopicPartition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRecord:
+    """What a source group had committed when it was last read, at ``taken_ms``."""
+
+    name: str
+    taken_ms: int
+    found: GroupOffsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSnapshot:
+    """Every selected source group as it was last read.
+
+    :param taken_ms: when all groups were last gone through; None: never.
+    :param saved: target groups that were being made anew: all they had, to be put back.
+    """
+
+    taken_ms: int | None
+    groups: Mapping[str, GroupRecord]
+    saved: Mapping[str, Mapping[TopicPartition, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """Whether somebody is in a group.
+
+    :param exists: whether the cluster knows the group at all.
+    :param members: client id and host of each member.
+    :param once_used: a classic group that had members: all its offsets expire by the time since it became empty.
+    """
+
+    name: str
+    exists: bool
+    members: tuple[str, ...] = ()
+    once_used: bool = False
 
 
 class ActiveSide(Enum):

@@ -18,10 +18,9 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import show
-from airflow_provider_mm2.mirror.interval.facts import current_generation
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import read_gate
-from airflow_provider_mm2.mirror.state.ledger import read_ledger
+from airflow_provider_mm2.mirror.state.ledger import read_current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +89,7 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
     record = read_gate(pair.target, flow.name, tick) if gate in present else None
     if record is None:
         raise FlowNotPrepared(flow=flow.name)
-    ledger: dict[TopicPartition, PartitionLedger] = {}
-    for shard in range(present[topic].partitions if topic in present else 0):
-        for part, entries in read_ledger(pair.target, flow.name, shard, tick).items():
-            current = current_generation(entries, record)
-            if current is not None:
-                ledger[part] = current
+    ledger = read_current(pair.target, record, present[topic].partitions if topic in present else 0, tick)
     targets = {part: entries.latest.target for part, entries in ledger.items()}
     alive = pair.target.describe_topics(sorted({target.topic for target in targets.values()}))
     asked = [target for target in targets.values() if target.topic in alive]

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from itertools import count
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
 from tests.contract.lab import FILLER, Side
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.groups import FakeGroup
 from tests.fakes.hooks import do_nothing
 from tests.fakes.log import Message, Outcome, Transaction
 from tests.fakes.pair import FakePair
@@ -74,6 +75,18 @@ class FakeLab:
     def commit_offsets(self, side: Side, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets."""
         self._cluster(side).commit_offsets(group, offsets)
+
+    @contextmanager
+    def member(self, side: Side, group: str, topic: str, kind: GroupKind) -> Iterator[None]:
+        """Somebody who is in a group; a group stays without offsets too."""
+        cluster = self._cluster(side)
+        said = cluster.said.setdefault(group, FakeGroup())
+        cluster.groups.setdefault(group, {})
+        said.kind = kind
+        said.members.append("somebody (127.0.0.1)")
+        yield
+        said.members.clear()
+        said.once_used = kind is GroupKind.CLASSIC
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """What a reader sees."""

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
 from tests.fakes.log import Message, Outcome
 
 BASE_MS = 1_700_000_000_000
@@ -65,6 +65,9 @@ class Lab(Protocol):
 
     def commit_offsets(self, side: Side, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets as an application's consumer does."""
+
+    def member(self, side: Side, group: str, topic: str, kind: GroupKind) -> AbstractContextManager[None]:
+        """Somebody who is in a group, subscribed to a topic, and leaves it in the end."""
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """All records that a ``read_committed`` reader is given, with their offsets."""

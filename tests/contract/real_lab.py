@@ -10,14 +10,14 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
 from tests.contract.lab import FILLER, Side
 from tests.contract.raw_produce import produce_raw
 from tests.contract.real_eyes import end_of, read_committed
@@ -135,11 +135,40 @@ class RealLab:
         until(is_clean, "the cleaner")
 
     def commit_offsets(self, side: Side, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets."""
+        """Commit offsets; on a cluster's first group the coordinator is loading for a moment."""
         parts = [KafkaPartition(*partition, offset) for partition, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, parts)]
-        for answer in done(self._admin[side].alter_consumer_group_offsets(request)):
-            assert all(part.error is None for part in answer.topic_partitions)
+
+        def is_done() -> bool:
+            answers = done(self._admin[side].alter_consumer_group_offsets(request))
+            errors = [part.error for answer in answers for part in answer.topic_partitions if part.error is not None]
+            assert all(error.retriable() or error.code() == error.NOT_COORDINATOR for error in errors), errors
+            return not errors
+
+        until(is_done, f"the offsets of {group}")
+
+    @contextmanager
+    def member(self, side: Side, group: str, topic: str, kind: GroupKind) -> Iterator[None]:
+        """Somebody who is in a group."""
+        consumer = Consumer(
+            {
+                **self._settings[side],
+                "group.id": group,
+                "client.id": "somebody",
+                "group.protocol": kind.value,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "latest",
+            }
+        )
+        consumer.subscribe([topic])
+
+        def has_joined() -> bool:
+            consumer.poll(0.1)
+            return bool(consumer.assignment())
+
+        until(has_joined, f"a member of {group}")
+        yield
+        consumer.close()
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """Read to the end with a client of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import LogRecord
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import MakeRoute, Route, no_tick
 from tests.fakes.log import NO_TIMESTAMP, Message, Outcome
@@ -105,6 +105,32 @@ def test_count_visible(lab: Lab, mixed: Route) -> None:
         reader.count_visible(mixed.source(), *ends, no_tick) for ends in [(0, 10), (0, 7), (2, 6), (7, 9), (3, 3)]
     ]
     assert counts == [5, 3, 0, 1, 0]
+
+
+def test_present(lab: Lab, make_route: MakeRoute) -> None:
+    """A record at the very offset is found, an aborted one only by who asks for it, a marker or a hole never."""
+    compacted, route = make_route(settings=COMPACTED), make_route(partitions=2)
+    keyed = [Message(key=key, value=b"v", timestamp_ms=BASE_MS) for key in (b"a", b"b", b"a")]
+    compacted.produce(*keyed)
+    lab.compact(Side.SOURCE, compacted.source())  # 0 is gone
+    for number, outcome in ((0, Outcome.COMMITTED), (1, Outcome.ABORTED)):
+        lab.transaction(Side.SOURCE, route.source(number), *keyed[:2], outcome=outcome)
+    hole, committed, aborted_ = compacted.source(), route.source(0), route.source(1)
+
+    def present(offset: int, *, aborted: bool) -> set[TopicPartition]:
+        asked = dict.fromkeys((hole, committed, aborted_), offset)
+        return set(lab.pair.source.present(asked, aborted=aborted, tick=no_tick))
+
+    assert present(0, aborted=False) == {committed}
+    assert present(0, aborted=True) == {committed, aborted_}
+    assert present(1, aborted=False) == {hole, committed}
+    assert present(1, aborted=True) == {hole, committed, aborted_}
+    assert present(2, aborted=True) == {hole}  # the others have a marker there
+
+
+def test_present_in_nothing(lab: Lab) -> None:
+    """Asked for nothing it finds nothing, and does not wait."""
+    assert not lab.pair.source.present({}, aborted=False, tick=no_tick)
 
 
 def test_reads_end_at_the_stable_offset(lab: Lab, mixed: Route) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import LogOffsets, NewTopic, TopicPartition
+from airflow_provider_mm2.mirror.model import GroupKind, GroupOffsets, LogOffsets, NewTopic, TopicPartition
 from tests.contract.lab import Lab, Side, messages
 from tests.contract.route import Route, no_tick
 
@@ -127,15 +127,18 @@ def test_groups_and_their_topics(lab: Lab, route: Route) -> None:
     """A group is listed once it has offsets, with the topics on which it has any."""
     group, unused = lab.new_name(), lab.new_name()
     lab.commit_offsets(Side.TARGET, group, {route.target(): 1})
-    assert group in lab.pair.target.list_groups()
-    assert unused not in lab.pair.target.list_groups()
-    assert lab.pair.target.group_topics(group) == {route.target_topic}
-    assert lab.pair.target.group_topics(unused) == frozenset()
+    listed = {found.name: found.kind for found in lab.pair.target.list_groups()}
+    assert listed[group] is GroupKind.CLASSIC
+    assert unused not in listed
+    found = lab.pair.target.group_offsets([group, unused], no_tick)
+    assert found == {group: GroupOffsets(offsets={route.target(): 1}), unused: GroupOffsets(offsets={})}
 
 
 def test_progress_group_is_listed(lab: Lab, route: Route) -> None:
     """A group that only ever got offsets from transactions, and never a member, is listed like any other."""
     route.produce(*messages(1))
     route.copy(route.range())
-    assert route.group in lab.pair.target.list_groups()
-    assert lab.pair.target.group_topics(route.group) == {route.target_topic}
+    assert route.group in {found.name for found in lab.pair.target.list_groups()}
+    found = lab.pair.target.group_offsets([route.group], no_tick)[route.group]
+    assert isinstance(found, GroupOffsets)
+    assert set(found.offsets) == {route.target()}

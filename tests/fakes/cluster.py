@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, TopicDeleted
 from airflow_provider_mm2.mirror.model import TopicPartition, TopicSetting
 from tests.fakes.clock import FakeClock
+from tests.fakes.groups import FakeGroup
 from tests.fakes.lock_group import LockGroup
 from tests.fakes.log import Message, Outcome, PartitionLog, Transaction
 
@@ -67,6 +68,8 @@ class FakeCluster:
     """Acknowledge commits and never write their markers, as a broker killed at the wrong moment can."""
     topics: dict[str, FakeTopic] = field(default_factory=dict)
     groups: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
+    said: dict[str, FakeGroup] = field(default_factory=dict)
+    """What a test says of groups beside their offsets."""
     ids: dict[str, IdState] = field(default_factory=dict)
     locks: dict[str, LockGroup] = field(default_factory=dict)
     unsettled: list[Transaction] = field(default_factory=list)
@@ -182,11 +185,18 @@ class FakeCluster:
         """Commit offsets as a consumer does."""
         self.groups.setdefault(group, {}).update(offsets)
 
+    def group(self, name: str) -> FakeGroup:
+        """What is said of a group; the default where nothing was."""
+        return self.said.get(name, FakeGroup())
+
     def pending(self, group: str, partitions: Iterable[TopicPartition]) -> bool:
         """Whether an open transaction holds offsets of the group for one of the partitions."""
-        wanted = set(partitions)
+        return not self.pending_partitions(group).isdisjoint(partitions)
+
+    def pending_partitions(self, group: str) -> set[TopicPartition]:
+        """Partitions for which an open transaction holds offsets of the group."""
         sent = (offsets for transaction in self.unsettled for name, offsets in transaction.offsets if name == group)
-        return any(wanted.intersection(offsets) for offsets in sent)
+        return {partition for offsets in sent for partition in offsets}
 
     def expire_member(self, group: str) -> None:
         """Let the session of a lock group's holder end, as when its process is killed or stopped."""

@@ -6,8 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, TopicDeleted
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.model import (
+    GroupListing,
+    GroupOffsets,
+    GroupState,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -16,6 +19,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicSetting,
 )
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership
 from tests.fakes.producer import FakeStateWriter
 
@@ -29,6 +33,7 @@ class FakeReader:
     def __init__(self, cluster: FakeCluster) -> None:
         self.alias = cluster.alias
         self._cluster = cluster
+        self._groups = FakeGroups(cluster)
 
     def cluster_id(self) -> str:
         """The cluster's own id."""
@@ -89,6 +94,30 @@ class FakeReader:
         tick()
         return sum(1 for _ in islice(self._cluster.log(partition).visible(start, end), COUNT_LIMIT))
 
+    def present(
+        self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
+    ) -> Collection[TopicPartition]:
+        """Partitions with a record at the offset given."""
+        tick()
+        logs = {partition: self._cluster.log(partition) for partition in offsets}
+        seen = {part: log.entries if aborted else log.visible() for part, log in logs.items()}
+        return {
+            part
+            for part, entries in seen.items()
+            if any(entry.offset == offsets[part] and entry.message is not None for entry in entries)
+        }
+
+    def list_groups(self) -> Sequence[GroupListing]:
+        """Groups with offsets or members."""
+        return self._groups.list()
+
+    def group_offsets(
+        self, groups: Collection[str], tick: Tick, *, stable: bool = True
+    ) -> Mapping[str, GroupOffsets | MirrorError]:
+        """Offsets of groups."""
+        tick()
+        return self._groups.offsets(groups, stable=stable)
+
     def close(self) -> None:
         """Nothing to let go."""
 
@@ -135,16 +164,22 @@ class FakeTarget(FakeReader):
         offsets = self._cluster.groups.get(group, {})
         return {partition: offsets[partition] for partition in partitions if partition in offsets}
 
-    def list_groups(self) -> Sequence[str]:
-        """Groups with offsets or members."""
-        self._cluster.reach()
-        locks = [group for group, lock in self._cluster.locks.items() if lock.members]
-        return [*self._cluster.groups, *locks]
+    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
+        """Whether somebody is in each group."""
+        tick()
+        return self._groups.describe(groups)
 
-    def group_topics(self, group: str) -> frozenset[str]:
-        """Topics on which the group has offsets."""
-        self._cluster.reach()
-        return frozenset(partition.topic for partition in self._cluster.groups.get(group, {}))
+    def commit_groups(
+        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+    ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
+        """Commit offsets of groups without members."""
+        tick()
+        return {group: self._groups.commit(group, offsets) for group, offsets in groups.items()}
+
+    def delete_group(self, group: str, tick: Tick) -> None:
+        """Delete a group without members."""
+        tick()
+        self._groups.delete(group)
 
     def membership(self, group: str, topic: str, owner: str, session_s: float) -> Membership:
         """A member-to-be of a lock group.

@@ -74,7 +74,7 @@ def test_a_flow_is_read_from_its_file(write: Write) -> None:
     [
         ("shard: 2\n", "orders.yaml:9: shard: unknown key; did you mean 'shards'?"),
         ("dag:\n  shedule: '@daily'\n", "orders.yaml:10: dag.shedule: unknown key; did you mean 'schedule'?"),
-        ("zzzzzz: 2\n", "orders.yaml:9: zzzzzz: unknown key; there are chunk, cut, dag, "),
+        ("zzzzzz: 2\n", "orders.yaml:9: zzzzzz: unknown key; there are ahead, allow_rewind, "),
         ("\n\nchunk:\n  seconds: -1\n", "orders.yaml:12: chunk.seconds: input should be greater than 0"),
         ("cut: maybe\n", "orders.yaml:9: cut: input should be 'interval' or 'end'"),
         ("groups: app\n", "orders.yaml:9: groups: give a list of patterns, one each: ['app']"),

@@ -121,6 +121,11 @@ def ledger_topic(flow: str) -> str:
     return f"mm2-offset-map.{flow}.internal"
 
 
+def groups_topic(flow: str) -> str:
+    """Topic of the group snapshot."""
+    return f"mm2-groups.{flow}.internal"
+
+
 def progress_group(flow: str) -> str:
     """Consumer group that carries progress in KIP-656's form; it never has a member."""
     return f"mm2.{flow}.progress"
@@ -139,6 +144,11 @@ def transactional_id(flow: str, shard: int) -> str:
 def control_id(flow: str) -> str:
     """Transactional id of every write to the gate."""
     return f"mm2.{flow}.control"
+
+
+def groups_id(flow: str) -> str:
+    """Transactional id of what is written about groups: snapshot, checkpoints, offset syncs."""
+    return f"mm2.{flow}.groups"
 
 
 def lease_group(transactional_id: str) -> str:

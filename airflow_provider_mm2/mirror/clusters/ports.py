@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
     CopyRange,
+    GroupListing,
+    GroupOffsets,
+    GroupState,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -63,6 +67,26 @@ class ClusterReader(Protocol):
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """How many records a ``read_committed`` reader sees in ``[start, end)``, counted up to ``COUNT_LIMIT``."""
 
+    def present(
+        self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
+    ) -> Collection[TopicPartition]:
+        """Partitions with a record at the very offset given, which lies in the log and below its LSO.
+
+        :param aborted: whether a record counts that only a ``read_uncommitted`` reader sees.
+        """
+
+    def list_groups(self) -> Sequence[GroupListing]:
+        """All groups with a coordinator that answered."""
+
+    def group_offsets(
+        self, groups: Collection[str], tick: Tick, *, stable: bool = True
+    ) -> Mapping[str, GroupOffsets | MirrorError]:
+        """Committed offsets of groups, or why they cannot be read: one bad group is nobody else's trouble.
+
+        A partition without an offset, or with a negative one, is left out. With ``stable`` an offset that an open
+        transaction may replace is waited for, for a moment; what stays open is given as it last was, and ``pending``.
+        """
+
     def close(self) -> None:
         """Let the clients go; calling it twice is fine."""
 
@@ -79,11 +103,23 @@ class TargetCluster(ClusterReader, Protocol):
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable committed offsets of a group; a partition without one is left out."""
 
-    def list_groups(self) -> Sequence[str]:
-        """Names of all groups with a coordinator that answered."""
+    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
+        """Whether somebody is in each group, or why that cannot be told."""
 
-    def group_topics(self, group: str) -> frozenset[str]:
-        """Topics on which a group has offsets."""
+    def commit_groups(
+        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+    ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
+        """Commit offsets of groups without members.
+
+        Per group: the partitions that were refused, and why; or why nothing was written (``GroupActive``: somebody
+        has joined).
+        """
+
+    def delete_group(self, group: str, tick: Tick) -> None:
+        """Delete a group without members, with all its offsets; one that is gone already is fine.
+
+        :raises GroupActive: somebody has joined; it is left as it is.
+        """
 
     def membership(self, group: str, topic: str, owner: str, session_s: float) -> Membership:
         """A member-to-be of a lock group over the one partition of ``topic``."""

@@ -27,7 +27,6 @@ from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
 from airflow_provider_mm2.mirror.interval.settled import check_settled
-from airflow_provider_mm2.mirror.interval.survey import check_open
 from airflow_provider_mm2.mirror.interval.topics import Prepared
 from airflow_provider_mm2.mirror.model import (
     CopyRange,
@@ -36,7 +35,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicInfo,
     TopicPartition,
 )
-from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 

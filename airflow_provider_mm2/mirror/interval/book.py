@@ -18,7 +18,7 @@ from airflow_provider_mm2.mirror.model import (
     Segment,
     TopicPartition,
 )
-from airflow_provider_mm2.mirror.state.ledger import split_segments
+from airflow_provider_mm2.mirror.state.ledger import prune, split_segments
 
 MARKER = 1
 
@@ -40,7 +40,17 @@ class LedgerBook:
         self._facts = facts
         self._open = {part: self._opening(fact) for part, fact in facts.items()}
         self._closed: list[LedgerEntry] = []
+        self._removed: list[LedgerEntry] = []
         self._unwritten = {part for part, fact in facts.items() if fact.ledger is None}
+        for fact in facts.values():
+            self._prune(fact)
+
+    def _prune(self, fact: PartitionFacts) -> None:
+        """Let go of what has expired on the target, with the next transaction."""
+        kept, removed = (None, ()) if fact.ledger is None else prune(fact.ledger, fact.target_log.start)
+        if kept is not None:
+            self._closed.append(kept)
+            self._removed.extend(removed)
 
     def _opening(self, fact: PartitionFacts) -> LedgerEntry:
         """The entry a run begins with: the recorded one at the target's present end, or the very first."""
@@ -124,6 +134,11 @@ class LedgerBook:
         self._closed = []
         self._unwritten.clear()
         return entries
+
+    def take_removed(self) -> list[LedgerEntry]:
+        """Entries that the next transaction removes."""
+        removed, self._removed = self._removed, []
+        return removed
 
     def progress(self) -> dict[TopicPartition, int]:
         """Next source offset of every partition, by target partition, as the progress group gets it."""

@@ -9,6 +9,7 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.interval.book import counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.state.ledger import current_generation
 
 
 def gather_facts(
@@ -30,28 +31,23 @@ def gather_facts(
     group = pair.target.committed(naming.progress_group(record.flow), list(pairs.values()), tick)
     source_logs = pair.source.log_offsets(list(pairs))
     target_logs = pair.target.log_offsets(list(pairs.values()))
+    known = {source: current_generation(ledger.get(source), record) for source in pairs}
+    hidden = _hidden(pair, target_logs, {pairs[part]: entry for part, entry in known.items() if entry}, tick)
     facts: dict[TopicPartition, PartitionFacts] = {}
     for source, target in pairs.items():
-        known = current_generation(ledger.get(source), record)
         facts[source] = PartitionFacts(
             source=source,
             target=target,
             source_topic=source_topics[source.topic],
             target_topic=target_topics[target.topic],
-            ledger=known,
+            ledger=known[source],
             group_offset=group.get(target),
             source_log=source_logs[source],
             target_log=target_logs[target],
-            visible=_visible(pair, target, target_logs[target], known, tick),
+            visible=_visible(pair, target, target_logs[target], known[source], tick),
+            hidden=target in hidden,
         )
     return facts
-
-
-def current_generation(ledger: PartitionLedger | None, record: FlowRecord) -> PartitionLedger | None:
-    """A partition's ledger, if it is of the topic's current generation."""
-    if ledger is None or ledger.latest.generation != record.generation(ledger.latest.topic):
-        return None
-    return ledger
 
 
 def _visible(
@@ -60,3 +56,26 @@ def _visible(
     """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen."""
     start = log.start if ledger is None else max(log.start, counted_end(ledger.latest))
     return pair.target.count_visible(target, start, log.stable, tick) if log.stable > start else 0
+
+
+def _hidden(
+    pair: ClusterPair,
+    logs: Mapping[TopicPartition, LogOffsets],
+    ledgers: Mapping[TopicPartition, PartitionLedger],
+    tick: Tick,
+) -> set[TopicPartition]:
+    """Target partitions whose last counted record was aborted, although the ledger that counts it was not.
+
+    That is left where a broker lost some of a commit's markers and somebody aborted what hung. Nobody but this look
+    would ever tell: offsets, ledger and progress are as after a good commit. A record that retention or compaction
+    took is in neither view, so it is not called hidden.
+    """
+    last = {
+        target: ledger.latest.segments[-1].target_end - 1
+        for target, ledger in ledgers.items()
+        if ledger.latest.segments
+    }
+    there = {target: at for target, at in last.items() if logs[target].start <= at < logs[target].stable}
+    seen = pair.target.present(there, aborted=False, tick=tick)
+    unseen = {target: at for target, at in there.items() if target not in seen}
+    return set(pair.target.present(unseen, aborted=True, tick=tick)) if unseen else set()

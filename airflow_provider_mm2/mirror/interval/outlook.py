@@ -10,11 +10,12 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
-from airflow_provider_mm2.mirror.interval.facts import current_generation, gather_facts
+from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, topic_changes, topic_warnings
 from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.state.ledger import current_generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy
 from airflow_provider_mm2.mirror.errors import (
     ForeignWrites,
+    MirroredRecordsHidden,
     MirrorError,
     NameClash,
     NameTooLong,
@@ -110,7 +111,7 @@ class PartitionFacts:
     """All that is known of one partition when its part of a run is decided.
 
     ``visible`` counts the records that a reader sees on the target beyond the recorded end (the whole log where
-    nothing is recorded).
+    nothing is recorded); ``hidden``: the last record that the ledger counts is there but was aborted.
     """
 
     source: TopicPartition
@@ -122,6 +123,7 @@ class PartitionFacts:
     source_log: LogOffsets
     target_log: LogOffsets
     visible: int
+    hidden: bool = False
 
     @property
     def progress(self) -> int:
@@ -208,6 +210,15 @@ def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErro
             partition=target.partition,
             recorded_end=facts.recorded_end,
             end=facts.target_log.end,
+        )
+    if facts.hidden:
+        last = ledger.latest.segments[-1]
+        return MirroredRecordsHidden(
+            target_topic=target.topic,
+            partition=target.partition,
+            records=last.count,
+            start=last.target_start,
+            end=last.target_end,
         )
     if facts.visible:
         return ForeignWrites(

@@ -45,7 +45,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicPartition,
 )
 from airflow_provider_mm2.mirror.state.lease import Lease
-from airflow_provider_mm2.mirror.state.ledger import to_record
+from airflow_provider_mm2.mirror.state.ledger import to_record, to_removal
 
 log = logging.getLogger(__name__)
 
@@ -189,6 +189,7 @@ def _copy_chunk(run: _Run) -> None:
     if all(tally.ended is not None for tally in run.tallies.values()):
         _finish_book(run)
     records = [to_record(flow.name, run.shard.number, entry) for entry in run.book.take_unwritten()]
+    records += [to_removal(flow.name, run.shard.number, entry) for entry in run.book.take_removed()]
     progress = run.book.progress()
     run.copier.add(records, progress, run.tick)  # step 7
     run.copier.commit(run.tick)  # step 8

@@ -9,7 +9,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
-    FlowFrozen,
+    MirrorError,
     SameCluster,
     StateDamaged,
     TargetTopicClaimed,
@@ -17,14 +17,13 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.plan import Selection, check_selection, select_topics
 from airflow_provider_mm2.mirror.model import (
-    ActiveSide,
     FlowRecord,
     PartitionLedger,
     TopicInfo,
     TopicPartition,
     TopicSetting,
 )
-from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 
 Settings = Mapping[str, TopicSetting]
@@ -72,7 +71,7 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
     source_topics = pair.source.describe_topics(list(selection.topics))
     targets = [selection.topics[name] for name in source_topics]
     target_topics = pair.target.describe_topics(targets)
-    _check_claims(flow, pair, set(targets) & set(target_topics))
+    _check_claims(flow, pair, set(targets) & set(target_topics), tick)
     return Survey(
         record=record or wanted,
         recorded=record is not None,
@@ -118,15 +117,6 @@ def check_record(record: FlowRecord, wanted: FlowRecord) -> None:
     check_open(record)
 
 
-def check_open(record: FlowRecord) -> None:
-    """Refuse while the gate is shut.
-
-    :raises FlowFrozen: a failover forbids mirror runs.
-    """
-    if record.frozen or record.active_side is not ActiveSide.SOURCE:
-        raise FlowFrozen(flow=record.flow, active_side=record.active_side.value, frozen=record.frozen)
-
-
 def _recorded_state(
     flow: MirrorFlow, pair: ClusterPair, tick: Tick
 ) -> tuple[FlowRecord | None, Mapping[TopicPartition, PartitionLedger]]:
@@ -143,13 +133,16 @@ def _recorded_state(
     return record, entries
 
 
-def _check_claims(flow: MirrorFlow, pair: ClusterPair, targets: set[str]) -> None:
+def _check_claims(flow: MirrorFlow, pair: ClusterPair, targets: set[str], tick: Tick) -> None:
     """Two flows on one target topic would double everything, and neither would notice."""
     if not targets:
         return
     ours = naming.progress_group(flow.name)
-    for group in pair.target.list_groups():
-        if group != ours and naming.is_progress_group(group):
-            shared = targets & pair.target.group_topics(group)
-            if shared:
-                raise TargetTopicClaimed(target_topic=min(shared), group=group)
+    names = [group.name for group in pair.target.list_groups()]
+    others = [name for name in names if name != ours and naming.is_progress_group(name)]
+    for group, found in pair.target.group_offsets(others, tick, stable=False).items():
+        if isinstance(found, MirrorError):
+            raise found
+        shared = targets & {part.topic for part in found.offsets}
+        if shared:
+            raise TargetTopicClaimed(target_topic=min(shared), group=group)

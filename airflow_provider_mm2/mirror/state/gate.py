@@ -14,7 +14,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
+from airflow_provider_mm2.mirror.errors import Fenced, FlowFrozen, StateDamaged
 from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
 
@@ -79,3 +79,12 @@ def write_gate(
     finally:
         writer.close()
     log.info("flow %s recorded: %d shard(s), active side %s", new.flow, new.shards, new.active_side.value)
+
+
+def check_open(record: FlowRecord) -> None:
+    """Refuse while the gate is shut.
+
+    :raises FlowFrozen: a failover forbids mirror runs.
+    """
+    if record.frozen or record.active_side is not ActiveSide.SOURCE:
+        raise FlowFrozen(flow=record.flow, active_side=record.active_side.value, frozen=record.frozen)

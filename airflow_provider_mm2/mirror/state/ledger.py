@@ -11,6 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
+    FlowRecord,
     LedgerEntry,
     LogRecord,
     PartitionLedger,
@@ -41,6 +43,7 @@ _VALUE_FIELDS = (
     "records",
     "through_ms",
     "sequence",
+    "expired",
 )
 
 
@@ -183,10 +186,12 @@ def _check(entry: LedgerEntry) -> None:
     :raises ValueError: says how.
     """
     numbers = (entry.first, entry.partition, entry.sequence, entry.records, entry.target_end, entry.generation)
-    if any(type(number) is not int for number in (*numbers, entry.next_offset)):
+    if any(type(number) is not int for number in (*numbers, entry.next_offset, entry.expired)):
         raise ValueError("a number is of another kind")
-    if min(numbers) < 0:
+    if min(*numbers, entry.expired) < 0:
         raise ValueError("a negative number")
+    if entry.expired and entry.segments:
+        raise ValueError("segments beside records that have expired")
     if any(segment.count < 1 for segment in entry.segments):
         raise ValueError("an empty segment")
     last = entry.segments[-1] if entry.segments else None
@@ -240,6 +245,55 @@ def read_ledger(target: TargetCluster, flow: str, shard: int, tick: Tick) -> Map
     """
     topic = naming.ledger_topic(flow)
     return decode_ledger(topic, shard, target.read_state(TopicPartition(topic, shard), tick))
+
+
+def prune(ledger: PartitionLedger, target_log_start: int) -> tuple[LedgerEntry | None, tuple[LedgerEntry, ...]]:
+    """What to do with entries whose records have all expired on the target.
+
+    The entry that tells the progress stays. All that is pruned becomes one entry without segments, under the first
+    one's key, so that the mirror's start stays known; the others' keys are removed. Written in one transaction, so
+    no reader sees half of it.
+
+    :returns: the entry that stands for them, None when there is nothing to do, and the entries to remove.
+    """
+    gone: list[LedgerEntry] = []
+    for entry in ledger.entries[:-1]:
+        if entry.segments and entry.segments[-1].target_end > target_log_start:
+            break
+        gone.append(entry)
+    if not any(entry.segments for entry in gone):
+        return None, ()
+    first, last = gone[0], gone[-1]
+    records = sum(entry.records + entry.expired for entry in gone)
+    return replace(last, first=first.first, segments=(), records=0, expired=records), tuple(gone[1:])
+
+
+def to_removal(flow: str, shard: int, entry: LedgerEntry) -> StateRecord:
+    """The record that removes an entry."""
+    return StateRecord(topic=naming.ledger_topic(flow), partition=shard, key=encode_key(entry), value=None)
+
+
+def current_generation(ledger: PartitionLedger | None, record: FlowRecord) -> PartitionLedger | None:
+    """A partition's ledger, if it is of the topic's current generation."""
+    if ledger is None or ledger.latest.generation != record.generation(ledger.latest.topic):
+        return None
+    return ledger
+
+
+def read_current(
+    target: TargetCluster, record: FlowRecord, shards: int, tick: Tick
+) -> dict[TopicPartition, PartitionLedger]:
+    """All shards' ledgers, each partition in its topic's current generation.
+
+    :raises StateDamaged: a record cannot be believed.
+    """
+    found: dict[TopicPartition, PartitionLedger] = {}
+    for shard in range(shards):
+        for part, entries in read_ledger(target, record.flow, shard, tick).items():
+            current = current_generation(entries, record)
+            if current is not None:
+                found[part] = current
+    return found
 
 
 def to_record(flow: str, shard: int, entry: LedgerEntry) -> StateRecord:

@@ -181,6 +181,7 @@ def test_partitions_that_may_be_copied(facts: PartitionFacts) -> None:
         (replace(FACTS, source_log=LogOffsets(start=0, stable=99, end=99)), errors.SourceTruncated),
         (replace(FACTS, target_log=LogOffsets(start=0, stable=100, end=100)), errors.TargetLostData),
         (replace(FACTS, target_log=LogOffsets(start=0, stable=104, end=104), visible=3), errors.ForeignWrites),
+        (replace(FACTS, hidden=True), errors.MirroredRecordsHidden),
         (replace(FACTS, target_log=LogOffsets(start=0, stable=101, end=104)), errors.TargetTransactionOpen),
         (replace(NEW, group_offset=5), errors.ProgressLost),
         (replace(NEW, visible=7), errors.ProgressUnknown),

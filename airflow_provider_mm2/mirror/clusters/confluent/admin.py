@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicCollection
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
 from confluent_kafka.admin import NewPartitions as KafkaNewPartitions
@@ -48,10 +48,10 @@ class Admin:
     def __init__(self, *, alias: str, settings: Settings, limit_s: float = CALL_LIMIT_S) -> None:
         self.alias = alias
         self.watch = FailureWatch(alias=alias, servers=str(settings["bootstrap.servers"]))
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         config: dict[str, Any] = {**admin_settings(settings), "error_cb": self.watch}
         try:
-            self._client = AdminClient(config, logger=client_log)
+            self.client = AdminClient(config, logger=client_log)
         except (KafkaException, ValueError, TypeError) as error:
             raise SettingRefused(alias=alias, problem=refusal(error)) from error
 
@@ -62,13 +62,13 @@ class Admin:
         :raises ClusterUnreachable: not done within the limit.
         """
         pending = set(futures)
-        deadline = time.monotonic() + self._limit_s
+        deadline = time.monotonic() + self.limit_s
         while pending:
             pending = wait(pending, timeout=0.1).not_done
-            self._client.poll(0)
+            self.client.poll(0)
             self.watch.raise_refused()
             if pending and time.monotonic() > deadline:
-                raise self.watch.unreachable(self._limit_s)
+                raise self.watch.unreachable(self.limit_s)
 
     def result(self, future: Future[T], operation: str, topic: str | None = None) -> T:
         """Result of one future.
@@ -86,20 +86,20 @@ class Admin:
         inner = kafka_error(error)
         if inner.code() in (inner._TIMED_OUT, inner._TRANSPORT, inner._ALL_BROKERS_DOWN, inner._RESOLVE):
             self.watch.raise_refused()
-            return self.watch.unreachable(self._limit_s)
+            return self.watch.unreachable(self.limit_s)
         return translate(error, alias=self.alias, operation=operation, topic=topic)
 
     def cluster_id(self) -> str:
         """Id of the cluster."""
         description = self.result(
-            self._client.describe_cluster(request_timeout=self._limit_s - 1), "describe the cluster"
+            self.client.describe_cluster(request_timeout=self.limit_s - 1), "describe the cluster"
         )
         return str(description.cluster_id)
 
     def list_topics(self) -> dict[str, int]:
         """Partition counts by topic name."""
         try:
-            metadata = self._client.list_topics(timeout=self._limit_s)
+            metadata = self.client.list_topics(timeout=self.limit_s)
         except KafkaException as error:
             raise self.failure(error, "list the topics") from error
         return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
@@ -108,7 +108,7 @@ class Admin:
         """Facts by topic name, missing ones left out."""
         if not names:
             return {}
-        futures = self._client.describe_topics(TopicCollection(sorted(names)), request_timeout=self._limit_s - 1)
+        futures = self.client.describe_topics(TopicCollection(sorted(names)), request_timeout=self.limit_s - 1)
         self.settle(futures.values())
         found: dict[str, TopicInfo] = {}
         for name, future in futures.items():
@@ -131,7 +131,7 @@ class Admin:
         if not names:
             return {}
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(names)]
-        futures = self._client.describe_configs(resources, request_timeout=self._limit_s - 1)
+        futures = self.client.describe_configs(resources, request_timeout=self.limit_s - 1)
         found: dict[str, dict[str, TopicSetting]] = {}
         for resource, future in futures.items():
             entries = self.result(future, f"read the settings of topic {resource.name!r}", resource.name)
@@ -165,12 +165,12 @@ class Admin:
     ) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
         absent_since: dict[str, float] = {}
-        deadline = time.monotonic() + self._limit_s
+        deadline = time.monotonic() + self.limit_s
         while missing := [part for part in partitions if part not in found]:
-            futures = self._client.list_offsets(
+            futures = self.client.list_offsets(
                 {KafkaPartition(part.topic, part.partition): spec for part in missing},
                 isolation_level=isolation,
-                request_timeout=min(LEADER_LIMIT_S, self._limit_s),
+                request_timeout=min(LEADER_LIMIT_S, self.limit_s),
             )
             self.settle(futures.values())
             for key, future in futures.items():
@@ -197,7 +197,7 @@ class Admin:
             raise TopicDeleted(alias=self.alias, topic=topic) from error
         if time.monotonic() > deadline or not (is_away(inner) or maybe_gone):
             raise self.failure(error, f"list offsets of {topic!r}", topic) from error
-        self._client.poll(0.05)
+        self.client.poll(0.05)
 
     def _look_for_leader(self) -> None:
         """Let the client learn of a new leader; it would go on asking the one it knows, also when that one is dead.
@@ -207,7 +207,7 @@ class Admin:
         All topics are asked for, since a request for one by name is what lets a broker create it.
         """
         with suppress(KafkaException):
-            self._client.list_topics(timeout=LEADER_LIMIT_S)
+            self.client.list_topics(timeout=LEADER_LIMIT_S)
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create topics, leave existing ones alone, and wait until all can be described."""
@@ -222,7 +222,7 @@ class Admin:
             )
             for topic in topics
         ]
-        futures = self._client.create_topics(wanted, operation_timeout=self._limit_s, request_timeout=self._limit_s)
+        futures = self.client.create_topics(wanted, operation_timeout=self.limit_s, request_timeout=self.limit_s)
         self.settle(futures.values())
         for name, future in futures.items():
             try:
@@ -234,9 +234,7 @@ class Admin:
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count and wait until it shows; one that has as many already is left as it is."""
-        futures = self._client.create_partitions(
-            [KafkaNewPartitions(topic, partitions)], operation_timeout=self._limit_s
-        )
+        futures = self.client.create_partitions([KafkaNewPartitions(topic, partitions)], operation_timeout=self.limit_s)
         self.settle(futures.values())
         try:
             futures[topic].result()
@@ -248,7 +246,7 @@ class Admin:
 
     def _await_partitions(self, wanted: Mapping[str, int]) -> None:
         """Wait until every broker's metadata shows the topics and every partition has an offset to tell."""
-        deadline = time.monotonic() + self._limit_s
+        deadline = time.monotonic() + self.limit_s
         while True:
             found = self.describe_topics(list(wanted))
             missing = [name for name in wanted if name not in found]
@@ -257,30 +255,9 @@ class Admin:
                 self._list_offsets(parts, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
                 return
             if time.monotonic() > deadline:
-                raise self.watch.unreachable(self._limit_s)
-            self._client.poll(0.05)
-
-    def list_groups(self) -> list[str]:
-        """Names of all groups."""
-        found = self.result(self._client.list_consumer_groups(request_timeout=self._limit_s - 1), "list the groups")
-        return sorted(group.group_id for group in found.valid)
-
-    def group_topics(self, group: str) -> frozenset[str]:
-        """Topics on which a group has an offset."""
-        request = [ConsumerGroupTopicPartitions(group)]
-        futures = self._client.list_consumer_group_offsets(request, request_timeout=self._limit_s - 1)
-        answer = self.result(futures[group], f"read the offsets of group {group!r}")
-        return frozenset(part.topic for part in answer.topic_partitions if part.offset >= 0)
-
-    def lock_holder(self, group: str) -> str | None:
-        """Client id and host of the member that holds a partition of a lock group."""
-        futures = self._client.describe_consumer_groups([group], request_timeout=self._limit_s - 1)
-        description = self.result(futures[group], f"describe group {group!r}")
-        for member in description.members:
-            if member.assignment is not None and member.assignment.topic_partitions:
-                return f"{member.client_id} ({member.host.lstrip('/')})"
-        return None
+                raise self.watch.unreachable(self.limit_s)
+            self.client.poll(0.05)
 
     def close(self) -> None:
         """Serve what is left; the client goes with its last reference."""
-        self._client.poll(0)
+        self.client.poll(0)

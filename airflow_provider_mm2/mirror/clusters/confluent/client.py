@@ -7,18 +7,23 @@ from itertools import islice
 
 from confluent_kafka import Message
 
-from airflow_provider_mm2.mirror.clusters.config import Settings, producer_settings, resolve_settings
+from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings, producer_settings, resolve_settings
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.copy import ConfluentCopier
+from airflow_provider_mm2.mirror.clusters.confluent.groups import Groups
 from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
+from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick
-from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import (
     CopierSettings,
+    GroupListing,
+    GroupOffsets,
+    GroupState,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -40,6 +45,8 @@ class ConfluentCluster:
         self.settings = settings
         self.admin = Admin(alias=alias, settings=settings)
         self._reader = RangeReader(alias=alias, settings=settings, watch=self.admin.watch)
+        self._fetcher = OffsetFetcher(admin_settings(settings))
+        self._groups = Groups(self.admin, self._fetcher)
         self._progress: dict[str, ProgressClient] = {}
 
     def cluster_id(self) -> str:
@@ -84,6 +91,12 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         return sum(1 for _ in islice(self.records(partition, start, end, tick), COUNT_LIMIT))
 
+    def present(
+        self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
+    ) -> Collection[TopicPartition]:
+        """See :class:`ClusterReader`."""
+        return self._reader.present(offsets, aborted=aborted, tick=tick) if offsets else ()
+
     def _readable(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int]:
         """The part of a range that a reader is given: a broker says nothing, for ever, of what lies past the LSO."""
         log = self.admin.log_offsets([partition])[partition]
@@ -109,13 +122,29 @@ class ConfluentCluster:
             )
         return self._progress[group]
 
-    def list_groups(self) -> Sequence[str]:
-        """See :class:`TargetCluster`."""
-        return self.admin.list_groups()
+    def list_groups(self) -> Sequence[GroupListing]:
+        """See :class:`ClusterReader`."""
+        return self._groups.listed()
 
-    def group_topics(self, group: str) -> frozenset[str]:
+    def group_offsets(
+        self, groups: Collection[str], tick: Tick, *, stable: bool = True
+    ) -> Mapping[str, GroupOffsets | MirrorError]:
+        """See :class:`ClusterReader`."""
+        return self._groups.offsets(groups, tick, stable=stable)
+
+    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
         """See :class:`TargetCluster`."""
-        return self.admin.group_topics(group)
+        return self._groups.describe(groups, tick)
+
+    def commit_groups(
+        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+    ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
+        """See :class:`TargetCluster`."""
+        return self._groups.commit(groups, tick)
+
+    def delete_group(self, group: str, tick: Tick) -> None:
+        """See :class:`TargetCluster`."""
+        self._groups.delete(group, tick)
 
     def membership(self, group: str, topic: str, owner: str, session_s: float) -> GroupMembership:
         """See :class:`TargetCluster`."""
@@ -131,6 +160,7 @@ class ConfluentCluster:
     def close(self) -> None:
         """See :class:`ClusterReader`."""
         self._reader.close()
+        self._fetcher.close()
         for client in self._progress.values():
             client.close()
         self._progress.clear()

@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from airflow_provider_mm2.mirror.clusters.config import Settings, member_settings
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.failures import client_log, refusal
+from airflow_provider_mm2.mirror.clusters.confluent.groups import lock_holder
 from airflow_provider_mm2.mirror.errors import SettingRefused
 
 SLICE_S = 0.02
@@ -48,7 +49,7 @@ class GroupMembership:
 
     def holder(self) -> str | None:
         """Who holds the lock, by client id and host."""
-        return self._admin.lock_holder(self._group)
+        return lock_holder(self._admin, self._group)
 
     def leave(self) -> None:
         """Leave the group, so that a successor need not wait for the session to end."""

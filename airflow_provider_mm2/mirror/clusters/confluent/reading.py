@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
@@ -67,11 +67,42 @@ class RangeReader:
                 elif error.code() == KafkaError._PARTITION_EOF:
                     if end is None or (message.offset() or 0) >= end:
                         return
-                elif not is_away(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
-                    raise translate(error, alias=self._alias, operation=f"read {partition}", topic=partition.topic)
-            self._watch.raise_refused()
-            if time.monotonic() - heard > READ_LIMIT_S:
-                raise self._watch.unreachable(READ_LIMIT_S)
+                else:
+                    self._raise_lasting(error, partition)
+            self._raise_silent(heard)
+
+    def _raise_lasting(self, error: KafkaError, partition: TopicPartition) -> None:
+        """Raise what does not pass by itself; the rights on the group do not matter to a reader without one."""
+        if not is_away(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+            raise translate(error, alias=self._alias, operation=f"read {partition}", topic=partition.topic)
+
+    def _raise_silent(self, heard: float) -> None:
+        self._watch.raise_refused()
+        if time.monotonic() - heard > READ_LIMIT_S:
+            raise self._watch.unreachable(READ_LIMIT_S)
+
+    def present(self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick) -> set[TopicPartition]:
+        """Partitions with a record at the very offset given, which lies below the LSO; all are asked at once.
+
+        :param aborted: whether the record of an aborted transaction counts.
+        """
+        waiting, found = dict(offsets), set[TopicPartition]()
+        isolation = "read_uncommitted" if aborted else "read_committed"
+        with closing(self._new({"isolation.level": isolation})) as consumer:
+            consumer.assign([KafkaPartition(*partition, offset) for partition, offset in offsets.items()])
+            heard = time.monotonic()
+            while waiting:
+                tick()
+                for message in _next_batch(consumer):
+                    heard = time.monotonic()
+                    partition = TopicPartition(message.topic() or "", message.partition() or 0)
+                    error, offset = message.error(), waiting.get(partition)
+                    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                        self._raise_lasting(error, partition)
+                    elif waiting.pop(partition, None) is not None and error is None and message.offset() == offset:
+                        found.add(partition)
+                self._raise_silent(heard)
+        return found
 
     @contextmanager
     def _assigned(self, partition: TopicPartition, start: int) -> Iterator[Consumer]:
@@ -87,16 +118,16 @@ class RangeReader:
         if topic != self._topic:
             self.close()
         if self._consumer is None:
-            config: dict[str, Any] = {
-                **state_reader_settings(self._settings, group="mm2.reader"),
-                "error_cb": self._watch,
-            }
-            try:
-                self._consumer = Consumer(config, logger=client_log)
-            except (KafkaException, ValueError, TypeError) as error:
-                raise SettingRefused(alias=self._alias, problem=refusal(error)) from error
-            self._topic = topic
+            self._consumer, self._topic = self._new({}), topic
         return self._consumer
+
+    def _new(self, overrides: Settings) -> Consumer:
+        settings = {**state_reader_settings(self._settings, group="mm2.reader"), **overrides}
+        config: dict[str, Any] = {**settings, "error_cb": self._watch}
+        try:
+            return Consumer(config, logger=client_log)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise SettingRefused(alias=self._alias, problem=refusal(error)) from error
 
     def close(self) -> None:
         """Let the consumer go."""

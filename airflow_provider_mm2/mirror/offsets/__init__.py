@@ -1,0 +1,1 @@
+"""Positions of consumer groups: the offset map, translation, checkpoints and the groups themselves."""

@@ -1,0 +1,132 @@
+"""Where a group stands on the target, partition by partition. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import GroupKind, GroupListing, GroupOffsets, TopicPartition
+from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.offsets.translate import (
+    Policy,
+    Position,
+    Reason,
+    Translated,
+    Untranslated,
+    translate,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """What translation needs of a flow, read from the target at one time.
+
+    :param maps: offset maps by source partition.
+    :param log_starts: log start of each mapped target partition.
+    :param topics: source topics of the flow, with their name on the target and their partition count.
+    :param recreated: source topics whose map is of a topic that is gone, on either side.
+    """
+
+    maps: Mapping[TopicPartition, OffsetMap]
+    log_starts: Mapping[TopicPartition, int]
+    topics: Mapping[str, tuple[str, int]]
+    recreated: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPosition:
+    """One group on one partition, on both sides.
+
+    :param source_offset: what it has committed on the source; None: nothing.
+    :param target: the partition on the target; None where its topic is not mirrored.
+    :param pending: an open transaction of the group's application holds a newer source offset.
+    """
+
+    group: str
+    source: TopicPartition
+    source_offset: int | None
+    target: TopicPartition | None
+    position: Position
+    metadata: str = ""
+    pending: bool = False
+
+
+def select_groups(flow: MirrorFlow, listed: Collection[GroupListing]) -> tuple[list[str], dict[str, str]]:
+    """The groups of a flow, and those left out with the rule that hit.
+
+    Source: MirrorMaker 2, ``DefaultGroupFilter``. There nobody is told what was left out.
+    """
+    selected: list[str] = []
+    left_out: dict[str, str] = {}
+    for group in sorted(listed, key=lambda found: found.name):
+        rule = _rule_against(flow, group)
+        if rule is None:
+            selected.append(group.name)
+        else:
+            left_out[group.name] = rule
+    return selected, left_out
+
+
+def _rule_against(flow: MirrorFlow, group: GroupListing) -> str | None:
+    if group.name.startswith("mm2."):
+        return "a mirror's own group"
+    if not any(re.fullmatch(pattern, group.name) for pattern in flow.groups):
+        return "not in groups"
+    named = group.name in flow.groups
+    excluded = next((pattern for pattern in flow.groups_exclude if re.fullmatch(pattern, group.name)), None)
+    if excluded is not None and not named:
+        return f"groups_exclude: {excluded}"
+    if group.kind is GroupKind.OTHER:
+        return "a share or streams group: it has no offsets of a consumer group"
+    return None
+
+
+def locate(group: str, found: GroupOffsets, mirror: Mirror, policy: Policy) -> list[GroupPosition]:
+    """Where a group stands: every partition it has committed, and the others of the mirrored topics among them."""
+    return [
+        GroupPosition(
+            group=group,
+            source=part,
+            source_offset=found.offsets.get(part),
+            target=_target_of(part, mirror),
+            position=_position(part, found.offsets.get(part), mirror, policy),
+            metadata=found.metadata.get(part, ""),
+            pending=part in found.pending,
+        )
+        for part in sorted(set(_partitions(found, mirror)))
+    ]
+
+
+def _partitions(found: GroupOffsets, mirror: Mirror) -> Iterator[TopicPartition]:
+    yield from found.offsets
+    yield from found.pending
+    for topic in {part.topic for part in found.offsets}:
+        if topic in mirror.topics:
+            yield from (TopicPartition(topic, number) for number in range(mirror.topics[topic][1]))
+
+
+def _target_of(part: TopicPartition, mirror: Mirror) -> TopicPartition | None:
+    named = mirror.topics.get(part.topic)
+    return None if named is None else TopicPartition(named[0], part.partition)
+
+
+def _position(part: TopicPartition, offset: int | None, mirror: Mirror, policy: Policy) -> Position:
+    if part.topic not in mirror.topics:
+        return Untranslated(reason=Reason.NOT_MIRRORED)
+    if part.topic in mirror.recreated:
+        return Untranslated(reason=Reason.RECREATED)
+    offset_map = mirror.maps.get(part)
+    if offset_map is None:
+        return Untranslated(reason=Reason.NOT_YET)
+    return translate(offset_map, offset, target_log_start=mirror.log_starts[offset_map.target], policy=policy)
+
+
+def target_offsets(positions: Collection[GroupPosition]) -> dict[TopicPartition, int]:
+    """What a group would get on the target."""
+    return {
+        found.target: found.position.offset
+        for found in positions
+        if found.target is not None and isinstance(found.position, Translated)
+    }

@@ -1,0 +1,56 @@
+"""Reading what translation needs of a flow: maps, log starts and topics, at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.errors import StateDamaged
+from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo
+from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.offsets.positions import Mirror
+from airflow_provider_mm2.mirror.state.ledger import read_current
+
+
+def read_mirror(
+    target: TargetCluster, record: FlowRecord, tick: Tick, *, source_topics: Mapping[str, TopicInfo] | None = None
+) -> Mirror:
+    """What a flow has mirrored, by its ledger; a map whose topic is gone on either side never answers.
+
+    :param source_topics: what the source says of its topics; None: it is not asked, as when it is gone.
+    :raises StateDamaged: the ledger cannot be believed.
+    """
+    ledgers = read_current(target, record, record.shards, tick)
+    latest = [ledger.latest for ledger in ledgers.values()]
+    target_topics = target.describe_topics(sorted({entry.target_topic for entry in latest}))
+    recreated = {
+        entry.topic
+        for entry in latest
+        if _is_another(target_topics.get(entry.target_topic), entry.target_topic_id)
+        or (source_topics is not None and _is_another(source_topics.get(entry.topic), entry.source_topic_id))
+    }
+    live = {part: ledger for part, ledger in ledgers.items() if part.topic not in recreated}
+    logs = target.log_offsets([ledger.latest.target for ledger in live.values()])
+    counts: dict[str, int] = {}
+    for part in ledgers:
+        known = 0 if source_topics is None or part.topic not in source_topics else source_topics[part.topic].partitions
+        counts[part.topic] = max(counts.get(part.topic, 0), part.partition + 1, known)
+    names = {entry.topic: entry.target_topic for entry in latest}
+    return Mirror(
+        maps={part: _map(record.flow, ledger) for part, ledger in live.items()},
+        log_starts={part: log.start for part, log in logs.items()},
+        topics={topic: (name, counts[topic]) for topic, name in names.items()},
+        recreated=frozenset(recreated),
+    )
+
+
+def _is_another(found: TopicInfo | None, recorded_id: str) -> bool:
+    return found is None or found.topic_id != recorded_id
+
+
+def _map(flow: str, ledger: PartitionLedger) -> OffsetMap:
+    try:
+        return OffsetMap.of(ledger)
+    except ValueError as error:
+        raise StateDamaged(topic=naming.ledger_topic(flow), partition=-1, offset=-1, problem=str(error)) from error
