@@ -30,11 +30,16 @@ class ReplicationPolicy(Protocol):
 
 
 class DefaultReplicationPolicy:
-    """``<source alias><separator><topic>``."""
+    """``<source alias><separator><topic>``.
 
-    def __init__(self, *, source_alias: str, separator: str) -> None:
+    :param internal_separator: what separates the parts of MirrorMaker 2's internal names; None: the same. Where
+        ``replication.policy.internal.topic.separator.enabled`` is false there, it is ``"."``.
+    """
+
+    def __init__(self, *, source_alias: str, separator: str, internal_separator: str | None = None) -> None:
         self.source_alias = source_alias
         self.separator = separator
+        self.internal_separator = separator if internal_separator is None else internal_separator
 
     def format_remote_topic(self, source_alias: str, topic: str) -> str:
         """Prefix the topic."""

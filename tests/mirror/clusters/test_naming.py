@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.mm2_topics import original_topic
 from airflow_provider_mm2.mirror.clusters.naming import (
     DefaultReplicationPolicy,
     IdentityReplicationPolicy,
-    ReplicationPolicy,
     is_cycle,
     is_internal,
     policy_of,
@@ -51,12 +51,6 @@ def flow(policy: str = "default", separator: str = ".") -> MirrorFlow:
     )
 
 
-def original(policy: ReplicationPolicy, topic: str) -> str:
-    """MirrorMaker 2's ``originalTopic``: upstream again and again."""
-    upstream = policy.upstream_topic(topic)
-    return topic if upstream is None or upstream == topic else original(policy, upstream)
-
-
 @pytest.mark.parametrize(
     ("topic", "source", "upstream", "first"),
     [
@@ -79,7 +73,7 @@ def test_default_policy(topic: str, source: str | None, upstream: str | None, fi
     """The default policy reads names as MirrorMaker 2 does, empty aliases and trailing separators included."""
     policy = DefaultReplicationPolicy(source_alias="source", separator=".")
     assert (policy.topic_source(topic), policy.upstream_topic(topic)) == (source, upstream)
-    assert original(policy, topic) == first
+    assert original_topic(policy, topic) == first
 
 
 @pytest.mark.parametrize(
