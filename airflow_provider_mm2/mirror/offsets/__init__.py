@@ -1,1 +1,1 @@
-"""Positions of consumer groups: the offset map, translation, checkpoints and the groups themselves."""
+"""Offsets of one side as offsets of the other, and the records by which MirrorMaker 2 and its clients know them."""
