@@ -7,9 +7,13 @@ import os
 from hypothesis import settings
 
 
+def is_long() -> bool:
+    """Whether tests may take their time: ``MM2_HYPOTHESIS=long``, or a soak (``MM2_SOAK=1``)."""
+    return os.environ.get("MM2_HYPOTHESIS") == "long" or os.environ.get("MM2_SOAK") == "1"
+
+
 def load_profile() -> None:
-    """Choose the profile: ``MM2_HYPOTHESIS=long``, or a soak (``MM2_SOAK=1``), tries fifty times as many."""
+    """Choose the profile: the long one tries fifty times as many."""
     settings.register_profile("short", max_examples=60, derandomize=True, deadline=None, database=None)
     settings.register_profile("long", max_examples=3000, deadline=None, print_blob=True)
-    is_long = os.environ.get("MM2_HYPOTHESIS") == "long" or os.environ.get("MM2_SOAK") == "1"
-    settings.load_profile("long" if is_long else "short")
+    settings.load_profile("long" if is_long() else "short")
