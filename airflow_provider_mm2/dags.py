@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, TaskGroup
+from airflow.sdk import DAG, TaskGroup, TriggerRule
 
 from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets
 from airflow_provider_mm2.mirror.errors import FlowInvalid, SecretInFlow
@@ -26,6 +26,7 @@ from airflow_provider_mm2.mirror.flow_file import (
     read_flows,
 )
 from airflow_provider_mm2.operators.flow_task import FlowGiven
+from airflow_provider_mm2.operators.groups import SyncGroupOffsetsOperator
 from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.operators.mirror import (
     MirrorAssetsOperator,
@@ -59,7 +60,7 @@ def load_flow_dags(namespace: MutableMapping[str, Any]) -> list[DAG]:
 
 
 class MirrorTaskGroup(TaskGroup):
-    """The tasks of one mirror run: plan, mirror (mapped over the shards), assets, finish.
+    """The tasks of one mirror run: plan, mirror (mapped over the shards), groups, assets, finish.
 
     :param flow: as the operators take it, but found and validated while the DAG is parsed.
     :param group_id: default ``mirror__<flow>``.
@@ -113,8 +114,12 @@ def _mirror_tasks(flow: MirrorFlow, operator_args: Mapping[str, Any]) -> None:
     mirror = MirrorIntervalOperator.partial(
         task_id="mirror", flow=flow, map_index_template="shard {{ task.shard }}", **operator_args
     ).expand(shard=plan.output)
+    groups = SyncGroupOffsetsOperator(
+        task_id="groups", flow=flow, trigger_rule=TriggerRule.ALL_DONE_MIN_ONE_SUCCESS, **operator_args
+    )
     assets = MirrorAssetsOperator(task_id="assets", results=mirror.output, alias=f"{DAG_PREFIX}{flow.name}")
-    assets >> MirrorFinishOperator(task_id="finish", results=mirror.output)
+    mirror >> groups
+    [assets, groups] >> MirrorFinishOperator(task_id="finish", results=mirror.output)
 
 
 def _dag_args(flow: MirrorFlow) -> dict[str, Any]:
@@ -164,8 +169,9 @@ def _documentation(flow: MirrorFlow) -> str:
         f"Each run copies from where the last one ended {end}. A run that is repeated, retried or run out of order "
         f"copies nothing twice and leaves nothing out. Topics (whole names, {flow.replication_policy} policy):\n\n"
         f"{topics}\n\n"
-        f"`plan` prepares the target, `mirror` copies in {flow.shards} shard(s), `assets` tells which topics are "
-        "mirrored through which time, and `finish` fails when a shard did.\n"
+        f"`plan` prepares the target, `mirror` copies in {flow.shards} shard(s), `groups` publishes where the consumer "
+        "groups stand, `assets` tells which topics are mirrored through which time, and `finish` fails when one of "
+        "them did.\n"
     )
 
 

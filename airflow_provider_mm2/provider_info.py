@@ -23,7 +23,7 @@ def get_provider_info() -> dict[str, object]:
         "operators": [
             {
                 "integration-name": "Apache Kafka",
-                "python-modules": ["airflow_provider_mm2.operators.mirror"],
+                "python-modules": ["airflow_provider_mm2.operators.groups", "airflow_provider_mm2.operators.mirror"],
             }
         ],
         "hooks": [

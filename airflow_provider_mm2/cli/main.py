@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from airflow_provider_mm2.cli import init, local, mirror
+from airflow_provider_mm2.cli import groups, init, local, mirror
 
 FAILED_FOR_GOOD = 4
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command()(mirror.run)
 app.command()(mirror.plan)
 app.command()(mirror.status)
+app.command()(groups.groups)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")
 

@@ -45,6 +45,8 @@ def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = 
     print_warnings(document["warnings"])
     if as_json:
         print_document(document)
+        with failures_as_exit_codes():
+            summary.groups.raise_incomplete()
         return
     columns = ("topic", "partition", "start", "end", "records", "target_topic", "target_start", "target_end")
     print_table(f"flow {loaded.name}", document["partitions"], columns)
@@ -56,6 +58,14 @@ def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = 
             f"{document['records']:,} records, {document['bytes']:,} bytes of values in "
             f"{document['transactions']} transaction(s), {document['seconds']:.1f} s ({rate:,.0f} records/s)"
         )
+    results = document["groups"]["results"]
+    typer.echo(
+        f"{document['groups']['groups']} consumer group(s)"
+        + "".join(f", {count} {result}" for result, count in sorted(results.items()))
+        + f"; {document['groups']['checkpoints']} checkpoint(s) published"
+    )
+    with failures_as_exit_codes():
+        summary.groups.raise_incomplete()
 
 
 def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = False) -> None:

@@ -383,6 +383,22 @@ class GroupActive(RetriableError):
 
 
 @dataclass(kw_only=True, eq=False)
+class GroupsIncomplete(RetriableError):
+    """Some groups could not be read or written; all others are done."""
+
+    flow: str
+    failed: int
+    groups: int
+    names: tuple[str, ...]
+    problem: str
+    found: ClassVar[str] = "flow {flow!r}: {failed} of {groups} groups failed ({names}); the first: {problem}"
+    likely_cause: ClassVar[str] = "the brokers that keep these groups are restarting, or rights on them are missing"
+    next_move: ClassVar[str] = (
+        "run it again: what is done is left as it is; 'mm2 groups FLOW' shows each group's result"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
 class SameCluster(MirrorError):
     """Source and target are one cluster."""
 

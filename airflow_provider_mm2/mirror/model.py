@@ -264,19 +264,6 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSnapshot:
-    """Every selected source group as it was last read.
-
-    :param taken_ms: when all groups were last gone through; None: never.
-    :param saved: target groups that were being made anew: all they had, to be put back.
-    """
-
-    taken_ms: int | None
-    groups: Mapping[str, GroupRecord]
-    saved: Mapping[str, Mapping[TopicPartition, int]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """Whether somebody is in a group.
 

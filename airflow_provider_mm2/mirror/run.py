@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -23,6 +23,8 @@ from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics
 from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
+from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
+from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class RunSummary:
     prepared: Prepared
     shards: tuple[ShardResult, ...]
     seconds: float
+    groups: GroupsReport
 
     @property
     def partitions(self) -> tuple[PartitionResult, ...]:
@@ -44,7 +47,8 @@ class RunSummary:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What did not stop the run and is worth knowing."""
-        return self.prepared.warnings + tuple(text for shard in self.shards for text in shard.warnings)
+        of_shards = tuple(text for shard in self.shards for text in shard.warnings)
+        return self.prepared.warnings + of_shards + self.groups.warnings
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 run --json``."""
@@ -61,6 +65,7 @@ class RunSummary:
             "created": list(self.prepared.created),
             "grown": list(self.prepared.grown),
             "warnings": list(self.warnings),
+            "groups": self.groups.summary(),
             "partitions": [partition_json(part) for part in self.partitions],
         }
 
@@ -122,6 +127,30 @@ def mirror_shard(
     return replicate_shard(work, owner=owner or process_owner(), stop=stop, report=report)
 
 
+def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = None) -> GroupsReport:
+    """Steps 10 to 14, once a run after all its shards: snapshot, checkpoints, group sync.
+
+    :raises MirrorError: the data stays committed, and the next run makes up for the groups.
+    """
+    return finish_groups(flow, pair, tick=_stopper(stop or Event()))
+
+
+def locate_groups(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    only: Collection[str] = (),
+    apply: bool = False,
+    stop: Event | None = None,
+) -> GroupsReport:
+    """Where groups stand on the target; with ``apply`` they are committed there.
+
+    :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
+    :raises MirrorError: nothing of the groups that were not told is written.
+    """
+    return show_groups(flow, pair, only=only, apply=apply, tick=_stopper(stop or Event()))
+
+
 def run_mirror(
     flow: MirrorFlow,
     pair: ClusterPair,
@@ -131,7 +160,7 @@ def run_mirror(
     report: Report = no_report,
     owner: str = "",
 ) -> RunSummary:
-    """A whole run: prepare, then every shard in turn.
+    """A whole run: prepare, then every shard in turn, then the groups.
 
     :raises MirrorError: shards before the one that failed are mirrored; a run again goes on where each one stands.
     """
@@ -141,7 +170,9 @@ def run_mirror(
         mirror_shard(flow, pair, number, prepared=prepared, bounds=bounds, stop=stop, report=report, owner=owner)
         for number in range(prepared.shards)
     )
-    return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=time.monotonic() - began)
+    groups = mirror_groups(flow, pair, stop=stop)
+    seconds = time.monotonic() - began
+    return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=seconds, groups=groups)
 
 
 def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: Event | None = None) -> Outlook:

@@ -59,13 +59,14 @@ def tasks_before(dag: Any) -> dict[str, set[str]]:
 
 
 def test_a_flow_file_gives_a_dag(load: Load) -> None:
-    """The graph of a run: plan, mirror mapped over the shards, assets, and the finish that fails with any of them."""
+    """The graph of a run: plan, mirror mapped over the shards, groups, assets, and the finish that fails with any of them."""
     dag = load(file=flow_text())["mm2_mirror__orders"]
     assert tasks_before(dag) == {
         "plan": set(),
         "mirror": {"plan"},
+        "groups": {"mirror"},
         "assets": {"mirror"},
-        "finish": {"assets", "mirror"},
+        "finish": {"assets", "groups", "mirror"},
     }
     assert dag.task_dict["mirror"].is_mapped
     assert dag.task_dict["assets"].trigger_rule == "all_done"
@@ -199,7 +200,7 @@ def test_a_group_can_be_put_into_a_dag() -> None:
         group = MirrorTaskGroup(FLOW)
         with pytest.raises(SecretInFlow):
             MirrorTaskGroup({**FLOW, "target": {"alias": "eu", "settings": {"sasl.password": SECRET, **SERVERS}}})
-    assert set(dag.task_dict) == {f"mirror__orders.{name}" for name in ("plan", "mirror", "assets", "finish")}
+    assert set(dag.task_dict) == {f"mirror__orders.{name}" for name in ("plan", "mirror", "groups", "assets", "finish")}
     assert {task.task_id for task in group.get_leaves()} == {"mirror__orders.finish"}
 
 

@@ -74,13 +74,13 @@ class FakeReader:
         """Ends of the logs."""
         return {partition: self._cluster.log(partition).offsets for partition in partitions}
 
-    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
+    def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """Every visible record."""
         tick()
         log = self._cluster.log(partition)
         return [
             LogRecord(offset=entry.offset, key=entry.message.key, value=entry.message.value)
-            for entry in log.visible()
+            for entry in log.visible(start)
             if entry.message is not None
         ]
 

@@ -58,8 +58,8 @@ class ClusterReader(Protocol):
         :raises TopicDeleted: one of the partitions does not exist.
         """
 
-    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
-        """Every visible record up to the *current* end of the log, which is asked anew until it is reached."""
+    def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
+        """Every visible record from ``start`` up to the log's *current* end, which is asked until it is reached."""
 
     def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
         """(offset, timestamp ms) of the first visible record in ``[start, end)``; None when there is none."""

@@ -65,8 +65,9 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
     elif ledger:
         problem = "the ledger holds progress of this flow, and its flow record is missing"
         raise StateDamaged(topic=naming.gate_topic(flow.name), partition=0, offset=0, problem=problem)
-    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
     mirrored = {source.topic for source in ledger}
+    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
+    selection = _without_own_heartbeats(pair, selection, mirrored)
     check_selection(flow, selection, mirrored)
     source_topics = pair.source.describe_topics(list(selection.topics))
     targets = [selection.topics[name] for name in source_topics]
@@ -83,6 +84,20 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
         target_settings=pair.target.topic_settings(list(target_topics)),
         gone=tuple(sorted(mirrored - set(source_topics) - set(selection.left_out))),
     )
+
+
+def _without_own_heartbeats(pair: ClusterPair, selection: Selection, mirrored: set[str]) -> Selection:
+    """Leave the source's heartbeats out where our own stand in their place: they were there before it had any."""
+    name = naming.HEARTBEATS_TOPIC
+    target = selection.topics.get(name)
+    if target is None or name in mirrored or target not in pair.target.describe_topics([target]):
+        return selection
+    place = TopicPartition(target, 0)
+    if pair.target.log_offsets([place])[place].end == 0:
+        return selection
+    topics = {source: remote for source, remote in selection.topics.items() if source != name}
+    rule = f"the mirror's own heartbeats stand in {target!r}"
+    return Selection(topics=topics, left_out={**selection.left_out, name: rule})
 
 
 def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:

@@ -19,7 +19,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from airflow_provider_mm2.mirror.model import PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import PartitionLedger, Segment, TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +99,12 @@ class OffsetMap:
     def to_source(self, target_offset: int) -> int:
         """Source offset of the first mirrored record at or after a target offset up to ``target_end``."""
         return _across(target_offset, self.target_starts, self.source_starts, self.counts, self.source_end)
+
+    def segments_from(self, source_offset: int) -> list[Segment]:
+        """Segments from the one on that holds a source offset, or lies behind it."""
+        first = max(0, bisect_right(self.source_starts, source_offset) - 1)
+        columns = zip(self.source_starts[first:], self.target_starts[first:], self.counts[first:], strict=True)
+        return [Segment(source_start=source, target_start=target, count=count) for source, target, count in columns]
 
     def records_before(self, target_offset: int) -> int:
         """How many of the mapped records lie below a target offset."""

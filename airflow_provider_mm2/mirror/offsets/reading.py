@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
+from airflow_provider_mm2.mirror.model import FlowRecord, TopicInfo
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
 from airflow_provider_mm2.mirror.state.ledger import read_current
 
 
 def read_mirror(
-    target: TargetCluster, record: FlowRecord, tick: Tick, *, source_topics: Mapping[str, TopicInfo] | None = None
+    target: TargetCluster, record: FlowRecord, tick: Tick, *, source: ClusterReader | None = None
 ) -> Mirror:
     """What a flow has mirrored, by its ledger; a map whose topic is gone on either side never answers.
 
-    :param source_topics: what the source says of its topics; None: it is not asked, as when it is gone.
+    :param source: asked whether its topics are still those that were mirrored; None: it is not asked.
     :raises StateDamaged: the ledger cannot be believed.
     """
     ledgers = read_current(target, record, record.shards, tick)
     latest = [ledger.latest for ledger in ledgers.values()]
+    source_topics = None if source is None else source.describe_topics(sorted({entry.topic for entry in latest}))
     target_topics = target.describe_topics(sorted({entry.target_topic for entry in latest}))
     recreated = {
         entry.topic
@@ -38,7 +35,7 @@ def read_mirror(
         counts[part.topic] = max(counts.get(part.topic, 0), part.partition + 1, known)
     names = {entry.topic: entry.target_topic for entry in latest}
     return Mirror(
-        maps={part: _map(record.flow, ledger) for part, ledger in live.items()},
+        maps={part: OffsetMap.of(ledger) for part, ledger in live.items()},
         log_starts={part: log.start for part, log in logs.items()},
         topics={topic: (name, counts[topic]) for topic, name in names.items()},
         recreated=frozenset(recreated),
@@ -47,10 +44,3 @@ def read_mirror(
 
 def _is_another(found: TopicInfo | None, recorded_id: str) -> bool:
     return found is None or found.topic_id != recorded_id
-
-
-def _map(flow: str, ledger: PartitionLedger) -> OffsetMap:
-    try:
-        return OffsetMap.of(ledger)
-    except ValueError as error:
-        raise StateDamaged(topic=naming.ledger_topic(flow), partition=-1, offset=-1, problem=str(error)) from error

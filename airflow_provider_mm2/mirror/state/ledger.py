@@ -177,7 +177,15 @@ def _newest_generation(topic: str, shard: int, found: list[tuple[int, LedgerEntr
                 f"topic {before.source_topic_id})"
             )
             raise StateDamaged(topic=topic, partition=shard, offset=offset, problem=problem)
+        if after.segments and after.segments[0].target_start < _mapped_end(before):
+            back_to = after.segments[0].target_start
+            problem = f"{after.source} goes back on the target, from {_mapped_end(before)} to {back_to}"
+            raise StateDamaged(topic=topic, partition=shard, offset=offset, problem=problem)
     return PartitionLedger(entries=tuple(entry for _, entry in current))
+
+
+def _mapped_end(entry: LedgerEntry) -> int:
+    return entry.segments[-1].target_end if entry.segments else 0
 
 
 def _check(entry: LedgerEntry) -> None:

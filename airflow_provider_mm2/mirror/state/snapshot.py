@@ -1,13 +1,15 @@
 """The group snapshot: what every selected source group had committed, kept on the target for when the source is gone.
 
 One record a group, so that a run writes only the groups that moved; one that says when all were last gone through; and
-one for each target group that is being made anew, so that a crash in between loses none of its offsets.
+one for each target group that is being made anew, so that a crash in between loses none of its offsets. Beside them,
+what of MirrorMaker 2's topics was written or read, so that a run reads only their ends.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -16,14 +18,37 @@ from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
     GroupOffsets,
     GroupRecord,
-    GroupSnapshot,
     LogRecord,
     StateRecord,
     TopicPartition,
 )
 
 VERSION = 1
-_TAKEN, _GROUP, _SAVED = "taken", "group", "saved"
+_TAKEN, _GROUP, _SAVED, _PUBLISHED, _SYNCS, _READ = "taken", "group", "saved", "published", "syncs", "read"
+_KINDS = (_TAKEN, _GROUP, _SAVED, _PUBLISHED, _SYNCS, _READ)
+
+OffsetPair = tuple[int, int]
+"""Source offset and target offset."""
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupSnapshot:
+    """What stands in the topic.
+
+    :param taken_ms: when all groups were last gone through; None: never.
+    :param groups: every selected source group as it was last read, by name.
+    :param saved: target groups that were being made anew: all they had, to be put back.
+    :param published: newest checkpoint by group and target partition.
+    :param syncs: newest offset sync by source partition.
+    :param read: id and offset up to which each of MirrorMaker 2's topics is accounted for in the two above.
+    """
+
+    taken_ms: int | None = None
+    groups: dict[str, GroupRecord] = field(default_factory=dict)
+    saved: dict[str, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    published: dict[str, dict[TopicPartition, OffsetPair]] = field(default_factory=dict)
+    syncs: dict[TopicPartition, OffsetPair] = field(default_factory=dict)
+    read: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
 def read_snapshot(target: TargetCluster, flow: str, tick: Tick) -> GroupSnapshot:
@@ -32,29 +57,34 @@ def read_snapshot(target: TargetCluster, flow: str, tick: Tick) -> GroupSnapshot
     :raises StateDamaged: a record cannot be believed.
     """
     topic = naming.groups_topic(flow)
-    taken_ms: int | None = None
-    groups: dict[str, GroupRecord] = {}
-    saved: dict[str, Mapping[TopicPartition, int]] = {}
-    for record in _records(target, topic, tick):
+    newest: dict[bytes | None, LogRecord] = {}
+    if target.describe_topics([topic]):
+        for record in target.read_state(TopicPartition(topic, 0), tick):
+            newest[record.key] = record
+    snapshot = GroupSnapshot()
+    for record in newest.values():
         try:
             kind, name = _decode_key(record.key)
-            value = None if record.value is None else _document(record.value)
-            if kind == _TAKEN:
-                taken_ms = None if value is None else int(value["taken_ms"])
-            elif value is None:
-                (groups if kind == _GROUP else saved).pop(name, None)
-            elif kind == _GROUP:
-                groups[name] = _group(name, value)
-            else:
-                saved[name] = dict(_offsets(value["offsets"]))
+            if record.value is not None:
+                _take(snapshot, kind, name, _document(record.value))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=str(error)) from error
-    return GroupSnapshot(taken_ms=taken_ms, groups=groups, saved=saved)
+    return snapshot
 
 
-def _records(target: TargetCluster, topic: str, tick: Tick) -> Iterator[LogRecord]:
-    if target.describe_topics([topic]):
-        yield from target.read_state(TopicPartition(topic, 0), tick)
+def _take(snapshot: GroupSnapshot, kind: str, name: str, value: dict[str, Any]) -> None:
+    if kind == _TAKEN:
+        snapshot.taken_ms = int(value["taken_ms"])
+    elif kind == _GROUP:
+        snapshot.groups[name] = _group(name, value)
+    elif kind == _SAVED:
+        snapshot.saved[name] = {part: offset for part, (offset,) in _rows(value["offsets"], 1)}
+    elif kind == _PUBLISHED:
+        snapshot.published[name] = {part: (source, target) for part, (source, target) in _rows(value["offsets"], 2)}
+    elif kind == _SYNCS:
+        snapshot.syncs |= {part: (source, target) for part, (source, target) in _rows(value["offsets"], 2)}
+    else:
+        snapshot.read[name] = str(value["topic_id"]), int(value["end"])
 
 
 def taken_record(flow: str, taken_ms: int) -> StateRecord:
@@ -79,9 +109,24 @@ def saved_record(flow: str, name: str, offsets: Mapping[TopicPartition, int]) ->
     return _record(flow, _SAVED, name, {"offsets": [[*part, offset] for part, offset in sorted(offsets.items())]})
 
 
-def group_removal(flow: str, name: str) -> StateRecord:
-    """The record that removes a group which is not selected any more."""
-    return _record(flow, _GROUP, name, None)
+def published_record(flow: str, name: str, checkpoints: Mapping[TopicPartition, OffsetPair]) -> StateRecord:
+    """The record of a group's newest checkpoints, by target partition."""
+    return _record(flow, _PUBLISHED, name, {"offsets": [[*part, *pair] for part, pair in sorted(checkpoints.items())]})
+
+
+def syncs_record(flow: str, topic: str, syncs: Mapping[TopicPartition, OffsetPair]) -> StateRecord:
+    """The record of the newest offset syncs of one source topic's partitions."""
+    return _record(flow, _SYNCS, topic, {"offsets": [[*part, *pair] for part, pair in sorted(syncs.items())]})
+
+
+def read_record(flow: str, topic: str, topic_id: str, end: int) -> StateRecord:
+    """The record that says up to where one of MirrorMaker 2's topics is accounted for."""
+    return _record(flow, _READ, topic, {"topic_id": topic_id, "end": end})
+
+
+def group_removals(flow: str, name: str) -> tuple[StateRecord, ...]:
+    """The records that remove a group which is not selected any more."""
+    return (_record(flow, _GROUP, name, None), _record(flow, _PUBLISHED, name, None))
 
 
 def saved_removal(flow: str, name: str) -> StateRecord:
@@ -102,25 +147,27 @@ def _decode_key(key: bytes | None) -> tuple[str, str]:
     if key is None:
         raise ValueError("it has no key")
     document = _document(key)
-    if document["kind"] not in (_TAKEN, _GROUP, _SAVED):
+    if document["kind"] not in _KINDS:
         raise ValueError(f"kind {document['kind']!r} is not known")
     return document["kind"], str(document["name"])
 
 
 def _group(name: str, value: dict[str, Any]) -> GroupRecord:
     found = GroupOffsets(
-        offsets=dict(_offsets(value["offsets"])),
+        offsets={part: offset for part, (offset,) in _rows(value["offsets"], 1)},
         metadata={TopicPartition(topic, number): text for topic, number, text in value["metadata"]},
         pending=frozenset(TopicPartition(topic, number) for topic, number in value["pending"]),
     )
     return GroupRecord(name=name, taken_ms=int(value["taken_ms"]), found=found)
 
 
-def _offsets(rows: list[tuple[str, int, int]]) -> Iterator[tuple[TopicPartition, int]]:
-    for topic, number, offset in rows:
-        if type(number) is not int or type(offset) is not int or min(number, offset) < 0:
-            raise ValueError(f"{topic!r}, {number!r}, {offset!r} is not a position")
-        yield TopicPartition(topic, number), offset
+def _rows(rows: list[list[Any]], offsets: int) -> Iterator[tuple[TopicPartition, list[int]]]:
+    """Rows of topic, partition and one or two offsets."""
+    for topic, number, *found in rows:
+        numbers = [number, *found]
+        if len(found) != offsets or any(type(each) is not int or each < 0 for each in numbers):
+            raise ValueError(f"{topic!r}, {number!r}, {found!r} is not a position")
+        yield TopicPartition(str(topic), number), found
 
 
 def _document(data: bytes) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint, OffsetSync
-from airflow_provider_mm2.mirror.offsets.emit import GroupPosition, Withheld, checkpoint_to_publish, is_due
-from airflow_provider_mm2.mirror.offsets.sync_store import OffsetSyncStore, Untranslatable
+from airflow_provider_mm2.mirror.offsets.emit import is_due
+from airflow_provider_mm2.mirror.offsets.sync_store import OffsetSyncStore
 
 SOURCE, TARGET = TopicPartition("topic1", 0), TopicPartition("source1.topic1", 0)
-TOPICS = {"topic1", "topic2"}
 
 
 def checkpoint(source_offset: int, target_offset: int, metadata: str | None = None) -> Checkpoint:
@@ -29,11 +28,6 @@ def checkpoint(source_offset: int, target_offset: int, metadata: str | None = No
     )
 
 
-def position(offset: int | None, metadata: str | None = None) -> GroupPosition:
-    """Where the one group stands."""
-    return GroupPosition(group="app", source=SOURCE, target=TARGET, offset=offset, metadata=metadata)
-
-
 def store_of(*pairs: tuple[int, int]) -> OffsetSyncStore:
     """A store that has read these syncs to the end."""
     store = OffsetSyncStore()
@@ -43,9 +37,12 @@ def store_of(*pairs: tuple[int, int]) -> OffsetSyncStore:
     return store
 
 
-def published(store: OffsetSyncStore, offset: int, last: Checkpoint | None = None) -> Checkpoint | Withheld:
-    """What comes of a group at ``offset``."""
-    return checkpoint_to_publish(position(offset), store.translate(SOURCE, offset), topics=TOPICS, last=last)
+def published(store: OffsetSyncStore, offset: int, last: Checkpoint | None = None) -> Checkpoint | None:
+    """What comes of a group at ``offset``; None: nothing is published."""
+    translated = store.translate(SOURCE, offset)
+    assert isinstance(translated, int)
+    new = checkpoint(offset, translated)
+    return new if is_due(new, last) else None
 
 
 @pytest.mark.parametrize(
@@ -97,33 +94,6 @@ def test_checkpoint_of_a_position(known: tuple[int, int], offset: int, expected:
     assert published(store_of(known), offset) == checkpoint(offset, expected)
 
 
-def test_metadata_is_carried() -> None:
-    """What the group committed beside its offset goes into the checkpoint."""
-    assert checkpoint_to_publish(position(5, "note"), 6, topics=TOPICS, last=None) == checkpoint(5, 6, "note")
-
-
-def test_topic_that_is_not_mirrored() -> None:
-    """A group's offset of a topic that the flow leaves out gives no checkpoint."""
-    assert checkpoint_to_publish(position(5), 6, topics={"topic2"}, last=None) is Withheld.NOT_MIRRORED
-
-
-def test_group_without_an_offset() -> None:
-    """A partition for which the group never committed gives no checkpoint, and stops none of the others.
-
-    Source: MirrorMaker 2, ``MirrorCheckpointTaskTest.testNoCheckpointForTopicWithNullOffsetAndMetadata``.
-    """
-    assert checkpoint_to_publish(position(None), 6, topics=TOPICS, last=None) is Withheld.NOT_COMMITTED
-
-
-@pytest.mark.parametrize("reason", list(Untranslatable))
-def test_offset_without_a_translation(reason: Untranslatable) -> None:
-    """An offset that could not be translated gives no checkpoint.
-
-    Source: MirrorMaker 2, ``MirrorCheckpointTaskTest.testNoCheckpointForTopicWithoutOffsetSyncs``.
-    """
-    assert checkpoint_to_publish(position(5), reason, topics=TOPICS, last=None) is Withheld.NOT_TRANSLATED
-
-
 def test_store_that_knows_less_than_before() -> None:
     """What a store of fewer syncs translates lower is held back until the group has passed what was published.
 
@@ -131,7 +101,7 @@ def test_store_that_knows_less_than_before() -> None:
     """
     last = published(store_of((100, 100), (200, 200)), 250)
     assert last == checkpoint(250, 201)
-    assert published(store_of((100, 100)), 300, last) is Withheld.NOT_NEWER
+    assert published(store_of((100, 100)), 300, last) is None
     assert published(store_of((100, 100), (300, 300)), 300, last) == checkpoint(300, 300)
 
 
@@ -144,8 +114,8 @@ def test_restart_goes_by_what_was_published() -> None:
     assert last == checkpoint(250, 201)
     later = store_of((175, 175), (275, 275), (375, 375), (475, 475))
     assert [later.translate(SOURCE, offset) for offset in (250, 370)] == [176, 176]
-    assert published(later, 250, last) is Withheld.NOT_NEWER
-    assert published(later, 370, last) is Withheld.NOT_NEWER
+    assert published(later, 250, last) is None
+    assert published(later, 370, last) is None
     assert published(later, 400, last) == checkpoint(400, 376)
 
 

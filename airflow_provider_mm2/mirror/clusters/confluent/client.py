@@ -69,9 +69,9 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         return self.admin.log_offsets(partitions) if partitions else {}
 
-    def read_state(self, partition: TopicPartition, tick: Tick) -> Sequence[LogRecord]:
+    def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """See :class:`ClusterReader`."""
-        start = self.admin.log_offsets([partition])[partition].start
+        start = max(start, self.admin.log_offsets([partition])[partition].start)
         return [
             LogRecord(offset=message.offset() or 0, key=_bytes(message.key()), value=_bytes(message.value()))
             for message in self._reader.records(partition, start, None, tick)

@@ -1,0 +1,218 @@
+"""Where all groups of a flow stand, and the end of every mirror run: snapshot, checkpoints, group sync.
+
+The steps, once a run after all its shards, numbered on from ``interval/replicate.py``:
+
+10. Fence: ends any earlier attempt at these steps, then read the gate: it must be open.
+11. Read the ledger, after the data's commits, and what the groups have committed on the source: all of them, raw.
+12. Translate.
+13. Write in one transaction: the snapshot, checkpoints and offset syncs that are due, a heartbeat.
+14. Where it is switched on, commit to groups on the target that nobody is in.
+
+A failure of one group stops no other. When the source goes away in step 11, the data stays committed, nothing of 13 and
+14 is written, and the next run makes up for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
+from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import FlowRecord, GroupRecord, NewTopic, StateRecord
+from airflow_provider_mm2.mirror.offsets import publish
+from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
+from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
+from airflow_provider_mm2.mirror.offsets.positions import (
+    GroupPosition,
+    Mirror,
+    locate,
+    select_groups,
+    target_offsets,
+)
+from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
+from airflow_provider_mm2.mirror.offsets.reading import read_mirror
+from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.snapshot import (
+    GroupSnapshot,
+    group_record,
+    group_removals,
+    read_snapshot,
+    taken_record,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What steps 11 and 12 gave."""
+
+    as_of_ms: int
+    mirror: Mirror
+    records: Mapping[str, GroupRecord]
+    positions: Mapping[str, tuple[GroupPosition, ...]]
+    outcomes: Mapping[str, GroupOutcome]
+    left_out: Mapping[str, str]
+
+
+def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> GroupsReport:
+    """Steps 10 to 14.
+
+    :raises FlowNotPrepared: the flow never ran.
+    :raises FlowFrozen: a failover forbids it.
+    :raises ClusterUnreachable: the source or the target went away; nothing of the groups is written then.
+    """
+    writer = pair.target.state_writer(naming.groups_id(flow.name))
+    try:
+        writer.fence(tick)  # step 10
+        record = _read_open_gate(flow, pair, tick)
+        found = _find(flow, pair, record, only=(), tick=tick)  # steps 11 and 12
+        report = _publish(flow, pair, found, writer, tick)  # step 13
+        if flow.sync_group_offsets:
+            report = _commit(flow, pair, report, writer, tick)  # step 14
+    finally:
+        writer.close()
+    return report
+
+
+def show_groups(
+    flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str] = (), apply: bool = False, tick: Tick
+) -> GroupsReport:
+    """Where groups stand on the target; with ``apply`` they are committed there.
+
+    :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
+    :raises MirrorError: as :func:`finish_groups`; without ``apply`` nothing is written.
+    """
+    if not apply:
+        return _report(flow, _find(flow, pair, _read_open_gate(flow, pair, tick), only=only, tick=tick))
+    writer = pair.target.state_writer(naming.groups_id(flow.name))
+    try:
+        writer.fence(tick)
+        record = _read_open_gate(flow, pair, tick)
+        _ensure_topics(flow, pair, _mm2_topics(flow, pair))
+        report = _report(flow, _find(flow, pair, record, only=only, tick=tick))
+        return _commit(flow, pair, report, writer, tick)
+    finally:
+        writer.close()
+
+
+def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
+    gate = naming.gate_topic(flow.name)
+    record = read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
+    if record is None:
+        raise FlowNotPrepared(flow=flow.name)
+    check_open(record)
+    return record
+
+
+def _find(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, *, only: Collection[str], tick: Tick) -> _Found:
+    listed = pair.source.list_groups()
+    selected, left_out = select_groups(flow, listed)
+    if only:
+        selected = sorted(only)
+    as_of_ms = int(time.time() * 1000)
+    answers = pair.source.group_offsets(selected, tick)
+    mirror = read_mirror(pair.target, record, tick, source=pair.source)
+    policy = Policy.of(flow)
+    positions: dict[str, tuple[GroupPosition, ...]] = {}
+    records: dict[str, GroupRecord] = {}
+    outcomes: dict[str, GroupOutcome] = {}
+    for name in selected:
+        answer = answers[name]
+        if isinstance(answer, MirrorError):
+            positions[name] = ()
+            outcomes[name] = GroupOutcome(outcome=Outcome.FAILED, detail=str(answer).split("\n", 1)[0])
+            continue
+        records[name] = GroupRecord(name=name, taken_ms=as_of_ms, found=answer)
+        positions[name] = tuple(locate(name, answer, mirror, policy))
+        nothing = not target_offsets(positions[name])
+        outcomes[name] = GroupOutcome(outcome=Outcome.NOTHING if nothing else Outcome.NOT_ASKED)
+    return _Found(
+        as_of_ms=as_of_ms, mirror=mirror, records=records, positions=positions, outcomes=outcomes, left_out=left_out
+    )
+
+
+def _report(flow: MirrorFlow, found: _Found) -> GroupsReport:
+    return GroupsReport(
+        flow=flow.name,
+        as_of_ms=found.as_of_ms,
+        positions=found.positions,
+        outcomes=found.outcomes,
+        left_out=found.left_out,
+    )
+
+
+def _mm2_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
+    own = mm2_topics.heartbeats_topic(naming.policy_of(flow))
+    return Mm2Topics.of(flow, source_beats=own in pair.source.describe_topics([own]))
+
+
+def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, topics: Mm2Topics) -> None:
+    """Create what this step writes to, on its first run."""
+    present = pair.target.describe_topics([*topics.names, naming.groups_topic(flow.name)])
+    pair.target.create_topics(
+        [
+            NewTopic(
+                name=name,
+                partitions=1,
+                replication_factor=flow.internal_replication_factor,
+                settings={"cleanup.policy": "compact"},
+            )
+            for name in (*topics.names, naming.groups_topic(flow.name))
+            if name not in present
+        ]
+    )
+
+
+def _publish(flow: MirrorFlow, pair: ClusterPair, found: _Found, writer: StateWriter, tick: Tick) -> GroupsReport:
+    topics = _mm2_topics(flow, pair)
+    _ensure_topics(flow, pair, topics)
+    snapshot = read_snapshot(pair.target, flow.name, tick)
+    published = publish.read_published(pair.target, flow, topics, snapshot, tick)
+    every = [position for positions in found.positions.values() for position in positions]
+    checkpoints = publish.due_checkpoints(every, published.checkpoints) if topics.checkpoints else []
+    syncs = publish.due_syncs(found.mirror, published.syncs, flow.offset_lag_max) if topics.syncs else []
+    records = [
+        *publish.publish_records(flow.name, topics, (checkpoints, syncs), published, snapshot),
+        *_snapshot_records(flow, found, snapshot),
+    ]
+    if topics.beats:
+        records.append(publish.heartbeat_record(flow, topics.heartbeats))
+    writer.write(records, tick)
+    for text in published.odd:
+        log.warning("%s", text)
+    return replace(_report(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=tuple(published.odd))
+
+
+def _snapshot_records(flow: MirrorFlow, found: _Found, snapshot: GroupSnapshot) -> Iterator[StateRecord]:
+    """The groups that moved, those that are gone, and the time; a group that could not be read keeps its last."""
+    for name, record in found.records.items():
+        before = snapshot.groups.get(name)
+        if before is None or before.found != record.found:
+            yield group_record(flow.name, record)
+    for name in snapshot.groups.keys() - found.positions.keys():
+        yield from group_removals(flow.name, name)
+    yield taken_record(flow.name, found.as_of_ms)
+
+
+def _commit(flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: StateWriter, tick: Tick) -> GroupsReport:
+    committer = GroupCommitter(pair.target, flow=flow.name, writer=writer, may_rewind=flow.allow_rewind, tick=tick)
+    committer.restore(read_snapshot(pair.target, flow.name, tick).saved)
+    wanted = {
+        name: target_offsets(positions)
+        for name, positions in report.positions.items()
+        if report.outcomes[name].outcome is not Outcome.FAILED
+    }
+    outcomes = {**report.outcomes, **committer.commit(wanted)}
+    for name, outcome in outcomes.items():
+        if outcome.outcome in (Outcome.FAILED, Outcome.ACTIVE) or outcome.ahead:
+            ahead = sum(outcome.ahead.values())
+            beyond = f"; {ahead:,} offsets further on the target than on the source" if ahead else ""
+            log.warning("group %s: %s %s%s", name, outcome.outcome.value, outcome.detail, beyond)
+    return replace(report, outcomes=outcomes)

@@ -1,0 +1,446 @@
+"""What a run does with consumer groups: snapshot, checkpoints, offset syncs, and committing on the target."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from airflow_provider_mm2.mirror.errors import ClusterUnreachable, FlowNotPrepared, GroupsIncomplete, StateDamaged
+from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
+from airflow_provider_mm2.mirror.offsets.commit import Outcome
+from airflow_provider_mm2.mirror.offsets.groups import finish_groups
+from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from tests.fakes.groups import FakeGroup
+from tests.fakes.log import Message, Transaction
+from tests.fakes.log import Outcome as Ended
+from tests.mirror.offsets.group_world import CHECKPOINTS, SYNCS, GroupWorld, Killed, Trapped
+
+
+def no_tick() -> None:
+    """Let it wait."""
+
+
+def row(report: Any, group: str, partition: int = 0) -> dict[str, Any]:
+    """One row of the report's document."""
+    rows: list[dict[str, Any]] = report.to_json()["groups"]
+    (found,) = (each for each in rows if (each["group"], each["partition"]) == (group, partition))
+    return found
+
+
+def test_idle_topic() -> None:
+    """K41: each run writes a sync for its last record, and the group at the end translates to the end."""
+    world = GroupWorld()
+    world.produce(100)
+    world.commit("app", 100)
+    summary = world.run()
+    assert world.syncs()[0] == (0, 0, 0)
+    assert world.syncs()[-1] == (0, 99, 99)
+    assert world.checkpoints() == [("app", 0, 100, 100)]
+    assert summary.to_json()["groups"] == {
+        "groups": 1,
+        "results": {"not written": 1},
+        "failed": [],
+        "left_out": 0,
+        "checkpoints": 1,
+        "syncs": len(world.syncs()),
+        "warnings": [],
+    }
+
+
+def test_partitions_with_and_without_commits() -> None:
+    """K09: 0 is a commit, 7 is exact, and a partition without one is told and left alone."""
+    world = GroupWorld(partitions=3, sync_group_offsets=True)
+    for partition in range(3):
+        world.produce(10, partition=partition)
+    world.commit("app", 0, partition=0)
+    world.commit("app", 7, partition=1)
+    world.run()
+    report = world.locate()
+    assert [row(report, "app", number)["target_offset"] for number in range(3)] == [0, 7, None]
+    assert row(report, "app", 2)["reason"] == "no commit on source"
+    assert world.checkpoints() == [("app", 0, 0, 0), ("app", 1, 7, 7)]
+    assert world.target_offsets("app") == {0: 0, 1: 7}
+    world.groups(uncommitted="earliest")
+    assert world.target_offsets("app") == {0: 0, 1: 7, 2: 0}
+
+
+def test_empty_partitions() -> None:
+    """K85: a group that committed 0 on a partition without a record stands at 0 on the target."""
+    world = GroupWorld(partitions=3, sync_group_offsets=True)
+    world.produce(5, partition=1)
+    world.commit("app", 0, partition=0)
+    world.run()
+    assert world.target_offsets("app") == {0: 0}
+
+
+def test_grown_topic() -> None:
+    """K51: positions on partitions that came up translate there, too."""
+    world = GroupWorld(partitions=3, sync_group_offsets=True)
+    world.run()
+    world.pair.us.grow_topic("orders", 6)
+    world.produce(10, partition=5)
+    world.commit("app", 4, partition=5)
+    world.run()
+    assert world.target_offsets("app") == {5: 4}
+
+
+def test_markers_are_counted() -> None:
+    """K81: a second run's records lie behind a marker, and the position is the translated one, not the same number."""
+    world = GroupWorld(sync_group_offsets=True)
+    for _ in range(4):
+        world.produce(25)
+        world.run()
+    world.commit("app", 100)
+    world.run()
+    assert world.target_offsets("app") == {0: 103}
+
+
+def test_nothing_new_is_published_twice() -> None:
+    """A run over which nothing moved publishes neither a checkpoint nor a sync, and keeps the snapshot's time new."""
+    world = GroupWorld()
+    world.produce(300)
+    world.commit("app", 120)
+    first = world.run()
+    checkpoints, syncs = world.checkpoints(), world.syncs()
+    again = world.run()
+    assert (world.checkpoints(), world.syncs()) == (checkpoints, syncs)
+    assert (again.groups.checkpoints, again.groups.syncs) == (0, 0)
+    taken_ms = read_snapshot(world.pair.target, "f", no_tick).taken_ms
+    assert taken_ms == again.groups.as_of_ms
+    assert again.groups.as_of_ms >= first.groups.as_of_ms
+
+
+def test_restart_does_not_go_back() -> None:
+    """K42: 51 is suppressed under a published 80; a deliberate rewind publishes, and moves no target group back."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(300)
+    world.publish("app", 80, 80)
+    world.commit("app", 51)
+    world.publish("app", 51, 80)  # as if the position had been translated differently before
+    world.run()
+    assert world.checkpoints() == [("app", 0, 80, 80), ("app", 0, 51, 80)]
+    world.commit("app", 200)
+    world.run()
+    world.commit("app", 150)
+    report = world.run()
+    assert world.checkpoints()[-2:] == [("app", 0, 200, 200), ("app", 0, 150, 150)]
+    assert world.target_offsets("app") == {0: 200}
+    assert report.groups.outcomes["app"].ahead == {TopicPartition("us.orders", 0): 50}
+    world.run(allow_rewind=True)
+    assert world.target_offsets("app") == {0: 150}
+
+
+def test_rewound_at_the_source() -> None:
+    """K95: the target stays where it is, and the 2,500 offsets that it is ahead are told."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(3_000)
+    world.commit("app", 3_000)
+    world.run()
+    world.commit("app", 500)
+    report = world.locate(apply=True)
+    assert report.to_json()["results"][0]["ahead"] == [{"topic": "us.orders", "partition": 0, "offsets": 2_500}]
+    assert world.target_offsets("app") == {0: 3_000}
+
+
+def test_active_group() -> None:
+    """K05: a group with members on the target is not written, its members are named, and others go on."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(200)
+    for group in ("app", "other"):
+        world.commit(group, 100)
+    world.set_target("app", 150, members=["c-1 (10.0.0.1)", "c-2 (10.0.0.2)"])
+    report = world.run().groups
+    assert report.outcomes["app"].outcome is Outcome.ACTIVE
+    assert report.outcomes["app"].members == ("c-1 (10.0.0.1)", "c-2 (10.0.0.2)")
+    assert world.target_offsets("app") == {0: 150}
+    assert world.target_offsets("other") == {0: 100}
+
+
+def test_group_that_becomes_active_in_between() -> None:
+    """K05: a refused write is told as the group's being active, with whoever is in it now."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(200)
+    world.commit("app", 100)
+    world.run()
+    world.commit("app", 150)
+    target: Any = world.pair.target
+    commit = target.commit_groups
+
+    def join_first(groups: Any, tick: Any) -> Any:
+        world.pair.eu.said["app"] = FakeGroup(members=["late (10.0.0.9)"])
+        return commit(groups, tick)
+
+    target.commit_groups = join_first
+    report = world.groups()
+    assert report.outcomes["app"].outcome is Outcome.ACTIVE
+    assert report.outcomes["app"].members == ("late (10.0.0.9)",)
+    assert world.target_offsets("app") == {0: 100}
+
+
+def test_one_bad_group_stops_no_other() -> None:
+    """K63: of five groups three are synced, one fails and one has nothing to do; the next run recovers by itself."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.pair.us.create_topic("elsewhere")
+    world.produce(10)
+    for group in ("a", "b", "c", "d"):
+        world.commit(group, 5)
+    world.commit("e", 3, topic="elsewhere")
+    world.pair.us.said["d"] = FakeGroup(away=True)
+    report = world.run().groups
+    assert {name: found.outcome for name, found in report.outcomes.items()} == {
+        **dict.fromkeys("abc", Outcome.WRITTEN),
+        "d": Outcome.FAILED,
+        "e": Outcome.NOTHING,
+    }
+    with pytest.raises(GroupsIncomplete, match=r"1 of 5 groups failed \(d\)"):
+        report.raise_incomplete()
+    assert "e" not in world.pair.eu.groups
+    del world.pair.us.said["d"]
+    world.run().groups.raise_incomplete()
+    assert world.target_offsets("d") == {0: 5}
+
+
+def test_five_thousand_groups_ten_bad() -> None:
+    """Of 5,000 groups 4,990 are synced, and the ten that fail keep what was known of them before."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(100)
+    for number in range(5_000):
+        world.commit(f"g{number}", number % 101)
+    world.run()
+    for number in range(10):
+        world.pair.us.said[f"g{number * 500}"] = FakeGroup(away=True)
+    report = world.groups()
+    assert len(report.failed) == 10
+    assert sum(found.outcome is Outcome.WRITTEN for found in report.outcomes.values()) == 4_990
+    assert len(read_snapshot(world.pair.target, "f", no_tick).groups) == 5_000
+
+
+def test_group_filters() -> None:
+    """K64: MirrorMaker 2's defaults, what is left out told with the rule, and a group that is named honoured."""
+    world = GroupWorld()
+    world.produce(1)
+    for group in ("app", "console-consumer-9", "connect-sink", "__x"):
+        world.commit(group, 1)
+    world.pair.us.commit_offsets("shared", {TopicPartition("orders", 0): 1})
+    world.pair.us.said["shared"] = FakeGroup(kind=GroupKind.OTHER)
+    world.run()
+    report = world.locate()
+    assert list(report.positions) == ["app"]
+    assert report.left_out == {
+        "__x": "groups_exclude: __.*",
+        "connect-sink": "groups_exclude: connect-.*",
+        "console-consumer-9": "groups_exclude: console-consumer-.*",
+        "shared": "a share or streams group: it has no offsets of a consumer group",
+    }
+    named = world.locate(groups=("app", "connect-sink"))
+    assert list(named.positions) == ["app", "connect-sink"]
+    assert list(world.locate("console-consumer-9").positions) == ["console-consumer-9"]
+
+
+def test_own_groups_are_never_touched() -> None:
+    """The mirror's own groups, progress and leases, are not selected."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(1)
+    world.run()
+    world.pair.us.commit_offsets("mm2.f.progress", {TopicPartition("orders", 0): 1})
+    report = world.groups()
+    assert report.left_out == {"mm2.f.progress": "a mirror's own group"}
+
+
+def test_pending_offsets() -> None:
+    """K67: a group whose offsets an open transaction holds goes by its last stable ones, marked; others are exact."""
+    world = GroupWorld()
+    world.produce(10)
+    world.commit("eos", 3)
+    world.commit("app", 5)
+    world.run()
+    pending = Transaction()
+    pending.offsets.append(("eos", {TopicPartition("orders", 0): 8}))
+    world.pair.us.unsettled.append(pending)
+    report = world.locate()
+    found = row(report, "eos")
+    assert (found["source_offset"], found["target_offset"], found["exact"]) == (3, 3, False)
+    assert found["reason"] == "pending: an open transaction holds a newer offset"
+    assert row(report, "app")["exact"]
+    world.pair.us.end(pending, Ended.COMMITTED)
+    assert row(world.locate(), "eos")["target_offset"] == 8
+
+
+def test_ahead_of_the_mirror() -> None:
+    """A group that has read what is not mirrored yet goes on at the mirrored end, and the run after that is exact."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.run()
+    world.produce(10)
+    world.commit("app", 18)
+    report = world.groups()
+    assert row(report, "app") == {
+        "group": "app",
+        "topic": "orders",
+        "partition": 0,
+        "source_offset": 18,
+        "target_topic": "us.orders",
+        "target_offset": 10,
+        "exact": False,
+        "reason": "ahead of the mirror by 8",
+    }
+    assert world.target_offsets("app") == {0: 10}
+    world.run()
+    assert world.target_offsets("app") == {0: 19}
+
+
+def test_topic_made_anew() -> None:
+    """K20, K98: the map of a topic that is gone, on either side, never answers for the new one."""
+    for cluster, topic in (("us", "orders"), ("eu", "us.orders")):
+        world = GroupWorld(sync_group_offsets=True)
+        world.produce(100)
+        world.commit("app", 100)
+        world.run()
+        getattr(world.pair, cluster).delete_topic(topic)
+        getattr(world.pair, cluster).create_topic(topic)
+        world.commit("app", 40)
+        report = world.groups()
+        assert row(report, "app")["target_offset"] is None
+        assert row(report, "app")["reason"] == "topic was deleted and made anew since"
+
+
+def test_source_that_dies() -> None:
+    """When the source goes away while groups are read, nothing of them is written, and the next run makes up."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    world.commit("app", 9)
+    world.pair.us.reachable = False
+    with pytest.raises(ClusterUnreachable):
+        world.groups()
+    assert world.target_offsets("app") == {0: 5}
+    world.pair.us.reachable = True
+    world.groups()
+    assert world.target_offsets("app") == {0: 9}
+
+
+def test_flow_that_never_ran() -> None:
+    """Asking for groups of a flow that never ran is told as that."""
+    with pytest.raises(FlowNotPrepared):
+        GroupWorld().locate()
+
+
+def test_preview_writes_nothing() -> None:
+    """``mm2 groups`` without ``--apply`` changes nothing on either cluster."""
+    world = GroupWorld()
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    before = {name: [log.end for log in topic.logs] for name, topic in world.pair.eu.topics.items()}
+    report = world.locate()
+    assert report.outcomes["app"].outcome is Outcome.NOT_ASKED
+    assert {name: [log.end for log in topic.logs] for name, topic in world.pair.eu.topics.items()} == before
+    assert "app" not in world.pair.eu.groups
+    world.locate(apply=True)
+    assert world.target_offsets("app") == {0: 5}
+
+
+def test_odd_records_are_passed_over() -> None:
+    """K69: a tombstone or another version in the checkpoints topic is told and passed over."""
+    world = GroupWorld()
+    world.produce(10)
+    world.publish("app", 3, 3)
+    world.pair.eu.produce(CHECKPOINTS, 0, Message(key=b"\x00\x01g", value=None), Message(key=b"x", value=b"\x00\x09"))
+    world.commit("app", 5)
+    report = world.run().groups
+    assert [text.split(":")[0] for text in report.warnings] == [
+        f"{CHECKPOINTS}-0 at 1 is passed over",
+        f"{CHECKPOINTS}-0 at 2 is passed over",
+    ]
+    assert report.checkpoints == 1
+    assert world.groups().warnings == ()
+
+
+def test_once_used_group() -> None:
+    """K99: a group whose members left it is made anew, with the offsets it has on other topics."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    world.pair.eu.create_topic("local")
+    world.pair.eu.commit_offsets("app", {TopicPartition("local", 0): 77})
+    world.pair.eu.said["app"] = FakeGroup(once_used=True)
+    world.commit("app", 8)
+    world.groups()
+    assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 8, TopicPartition("local", 0): 77}
+    assert "app" not in world.pair.eu.said
+    assert read_snapshot(world.pair.target, "f", no_tick).saved == {}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("number", range(1, 12))
+def test_killed_at_any_change(number: int, after: bool) -> None:
+    """Killed before or after any change, the next run ends with every position right and no offset lost."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(300)
+    world.commit("app", 100)
+    world.run()
+    world.produce(50)
+    world.commit("app", 340)
+    world.commit("new", 12)
+    world.pair.eu.create_topic("local")
+    world.pair.eu.commit_offsets("app", {TopicPartition("local", 0): 77})
+    world.pair.eu.said["app"] = FakeGroup(once_used=True)
+    world.run(sync_group_offsets=False, emit_checkpoints=False, emit_offset_syncs=False)
+    calls = count(1)
+    target: Any = world.pair.target
+    world.pair.target = Trapped(target, lambda: next(calls) == number, after=after)
+    try:
+        finish_groups(world.flow, world.pair, tick=no_tick)
+    except Killed:
+        for _, _, source_offset, target_offset in world.checkpoints():
+            assert target_offset <= source_offset + 1  # never past what is unread; the second run lies behind a marker
+    else:
+        assert next(calls) <= number
+    world.pair.target = target
+    world.groups()
+    assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 341, TopicPartition("local", 0): 77}
+    assert world.target_offsets("new") == {0: 12}
+    assert world.checkpoints()[-2:] == [("app", 0, 340, 341), ("new", 0, 12, 12)]
+    assert world.syncs()[-1] == (0, 349, 350)
+    assert [each[1] for each in world.syncs()] == sorted({each[1] for each in world.syncs()})
+
+
+def test_damaged_snapshot() -> None:
+    """A snapshot record that cannot be believed stops the step with its place."""
+    world = GroupWorld()
+    world.produce(1)
+    world.run()
+    world.pair.eu.produce("mm2-groups.f.internal", 0, Message(key=b'{"kind":"group"}', value=b"{}"))
+    with pytest.raises(StateDamaged, match=r"mm2-groups\.f\.internal"):
+        world.groups()
+
+
+def test_heartbeats() -> None:
+    """K71: clients find the upstream by ``us.heartbeats``, whether we write it or mirror the source's own."""
+    world = GroupWorld(topics=(".*",))
+    world.produce(1)
+    world.run()
+    assert len(world.pair.eu.visible("us.heartbeats", 0)) == 1
+    world.pair.us.create_topic("heartbeats")
+    world.produce(3, topic="heartbeats")
+    summary = world.run()
+    assert summary.prepared.left_out["heartbeats"] == "the mirror's own heartbeats stand in 'us.heartbeats'"
+    other = GroupWorld(topics=(".*",))
+    other.pair.us.create_topic("heartbeats")
+    other.produce(3, topic="heartbeats")
+    other.run()
+    other.run()
+    assert len(other.pair.eu.visible("us.heartbeats", 0)) == 3
+
+
+def test_nothing_of_mm2_where_it_is_switched_off() -> None:
+    """Without checkpoints and syncs their topics are not made."""
+    world = GroupWorld(emit_checkpoints=False, emit_offset_syncs=False)
+    world.produce(1)
+    world.commit("app", 1)
+    world.run()
+    assert {CHECKPOINTS, SYNCS}.isdisjoint(world.pair.eu.topics)
