@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -74,6 +74,22 @@ def write(settings: dict[str, str], topic: str) -> None:
     assert producer.flush(30) == 0
 
 
+def commit(settings: dict[str, str], offset: int) -> None:
+    """Let an application's group stand at an offset."""
+    request = [ConsumerGroupTopicPartitions("app", [TopicPartition("orders", 0, offset)])]
+    for future in AdminClient({**settings}).alter_consumer_group_offsets(request).values():
+        assert all(part.error is None for part in future.result(30).topic_partitions)
+
+
+def committed(settings: dict[str, str]) -> int:
+    """Where the group stands on the target."""
+    consumer = Consumer({**settings, "group.id": "app"})
+    (found,) = consumer.committed([TopicPartition("us.orders", 0)], 30)
+    consumer.close()
+    offset: int = found.offset
+    return offset
+
+
 def run(flow: Path) -> int:
     """Mirror a flow once; give how many records."""
     command = [sys.executable, "-m", "airflow_provider_mm2.cli.main", "run", str(flow), "--json"]
@@ -103,12 +119,19 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     source, target = (
         {"alias": alias, "settings": mirror[side]} for alias, side in (("us", "source"), ("eu", "target"))
     )
-    flow.write_text(json.dumps({"name": "dr", "source": source, "target": target, "topics": ["orders"]}))
+    flow.write_text(
+        json.dumps(
+            {"name": "dr", "source": source, "target": target, "topics": ["orders"]}
+            | {"groups": ["app"], "sync_group_offsets": True}
+        )
+    )
     for partitions in (1, 2):
         if partitions > 1:
             done(admin["source"].create_partitions([NewPartitions("orders", partitions)]))
         write(pair.addresses["source"], "orders")
+        commit(pair.addresses["source"], partitions)
         assert run(flow) == 20
     left, right = (read(pair.addresses[side], topic) for side, topic in (("source", "orders"), ("target", "us.orders")))
     assert all_same(left, right)
     assert (records(right), len(right)) == (40, 2)
+    assert committed(pair.addresses["target"]) == 2

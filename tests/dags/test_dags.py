@@ -59,7 +59,7 @@ def tasks_before(dag: Any) -> dict[str, set[str]]:
 
 
 def test_a_flow_file_gives_a_dag(load: Load) -> None:
-    """The graph of a run: plan, mirror mapped over the shards, groups, assets, and the finish that fails with any of them."""
+    """The graph: plan, mirror mapped over the shards, groups, assets, and the finish that fails with any of them."""
     dag = load(file=flow_text())["mm2_mirror__orders"]
     assert tasks_before(dag) == {
         "plan": set(),
