@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from datetime import datetime, timezone
 
@@ -10,6 +11,8 @@ from airflow_provider_mm2.mirror.errors import RetriableError
 from airflow_provider_mm2.mirror.flow import Chunk, ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.offsets.translate import Policy, Translated, translate
 from airflow_provider_mm2.mirror.run import run_mirror
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger
 from tests.fakes.log import Message, Outcome, Transaction
@@ -155,3 +158,21 @@ class History:
                         value = there[segment.target_start + index].value
                         assert value == self.written[source.partition, segment.source_start + index]
                 assert found.records == len(there)
+                self._assert_translation(source, OffsetMap.of(found))
+
+    def _assert_translation(self, source: TopicPartition, offset_map: OffsetMap) -> None:
+        """Check that whoever goes on at a translated position reads first what was next to read on the source.
+
+        What lies where is told by the records' values, which are all different, and not by the map.
+        """
+        places = {value: offset for (part, offset), value in self.written.items() if part == source.partition}
+        visible = self.pair.eu.visible(REMOTE, source.partition)
+        sources, targets = [places[message.value or b""] for _, message in visible], [offset for offset, _ in visible]
+        before = 0
+        for position in range(offset_map.source_start, offset_map.source_end + 1):
+            found = translate(offset_map, position, target_log_start=0, policy=Policy())
+            assert isinstance(found, Translated)
+            assert found.exact
+            assert bisect_left(targets, found.offset) == bisect_left(sources, position)
+            assert found.offset >= before
+            before = found.offset
