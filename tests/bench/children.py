@@ -60,10 +60,10 @@ def run_child(module: str, job: Job) -> Finished:
 def serve(work: Callable[[Job], Answer]) -> None:
     """Be the child: read the job, do it, write the answer."""
     answer = work(json.load(sys.stdin))
-    json.dump({**answer, "peak_bytes": _peak_bytes()}, sys.stdout)
+    json.dump({**answer, "peak_bytes": peak_bytes()}, sys.stdout)
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
     """Peak resident memory of this program; what ``getrusage`` says is at least that of whoever started it."""
     status = Path("/proc/self/status")
     if status.exists():
