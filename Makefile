@@ -1,8 +1,9 @@
 # Only Python (3.10 or newer, with venv), make and a package index are needed: no Java, no Docker, no system packages.
 # The interpreter of the virtual environments:   make test PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run side by side.
-WORKERS ?= 2
+# How many tests run side by side: twice the processors, since most of the time a test waits for a broker.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+TESTS := -m pytest -n $(WORKERS) --dist worksteal
 
 VENV := .venv
 FLOOR := .venv-floor
@@ -21,13 +22,13 @@ demo: $(VENV)/.installed $(VENV)/.demo-data ## Two real Kafka clusters, a year o
 	$(VENV)/bin/python -m airflow_provider_mm2.local.demo $(if $(KEEP),--keep)
 
 test: lint ## Lint and every test, with real Kafka and real Airflow
-	$(VENV)/bin/python -m pytest -n $(WORKERS)
+	$(VENV)/bin/python $(TESTS)
 
 unit: $(VENV)/.installed ## What needs neither a broker nor Airflow's database: seconds
-	$(VENV)/bin/python -m pytest -n $(WORKERS) -m "not broker and not airflow"
+	$(VENV)/bin/python $(TESTS) -m "not broker and not airflow"
 
 test-floor: $(FLOOR)/.installed ## The tests that import Airflow, on the oldest Airflow that is supported
-	$(FLOOR)/bin/python -m pytest -n $(WORKERS) $$($(FLOOR)/bin/python -m tests.importing_airflow)
+	$(FLOOR)/bin/python $(TESTS) $$($(FLOOR)/bin/python -m tests.importing_airflow)
 
 lint: $(VENV)/.installed ## ruff, mypy (strict) and the import contracts
 	$(VENV)/bin/ruff check --output-format=concise .
@@ -43,7 +44,7 @@ bench: $(VENV)/.installed ## Measure the copy on the local pair
 	$(VENV)/bin/python -m tests.bench
 
 soak: $(VENV)/.installed ## The long forms of the tests: more kills, more examples
-	MM2_SOAK=1 $(VENV)/bin/python -m pytest -n $(WORKERS)
+	MM2_SOAK=1 $(VENV)/bin/python $(TESTS)
 
 venv: $(VENV)/.installed ## Only build the virtual environment
 

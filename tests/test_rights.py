@@ -26,6 +26,7 @@ from confluent_kafka.admin import (
 from airflow_provider_mm2.local.demo.log import read
 from airflow_provider_mm2.local.demo.report import all_same, records
 from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.local.wait import poll
 
 pytestmark = pytest.mark.broker
 
@@ -75,10 +76,15 @@ def write(settings: dict[str, str], topic: str) -> None:
 
 
 def commit(settings: dict[str, str], offset: int) -> None:
-    """Let an application's group stand at an offset."""
+    """Let an application's group stand at an offset; on a new cluster its coordinator is loading for a moment."""
     request = [ConsumerGroupTopicPartitions("app", [TopicPartition("orders", 0, offset)])]
-    for future in AdminClient({**settings}).alter_consumer_group_offsets(request).values():
-        assert all(part.error is None for part in future.result(30).topic_partitions)
+    admin = AdminClient({**settings})  # a client that nobody holds never answers
+
+    def is_done() -> bool:
+        (future,) = admin.alter_consumer_group_offsets(request).values()
+        return all(part.error is None for part in future.result(30).topic_partitions)
+
+    assert poll(is_done, timeout_s=30)
 
 
 def committed(settings: dict[str, str]) -> int:

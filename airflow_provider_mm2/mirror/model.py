@@ -104,10 +104,8 @@ class StateRecord:
 class RangeEnd(Enum):
     """Why a partition's part of a run is finished."""
 
-    BOUND = "bound"
-    """The last stable offset taken in step 4 was reached."""
-    CUT = "cut"
-    """A visible record stamped at or after the interval's end was met."""
+    BOUND = "bound"  # the last stable offset taken in step 4 was reached
+    CUT = "cut"  # a visible record stamped at or after the interval's end was met
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +175,8 @@ class LedgerEntry:
 
     ``target_end`` is the target's log end after the entry's own transaction was committed (its marker counted).
     ``through_ms``: mirrored through this time; None: nothing can be claimed. ``pending`` is (last stable offset,
-    first seen at ms) while an open transaction holds the source's LSO back. ``expired`` counts records of earlier
-    entries, which this one replaced when all their records had expired on the target; it has no segments then.
+    first seen at ms) while an open transaction holds the source's LSO back. ``expired`` counts records of entries that
+    this one, without segments, stands for since they expired on the target.
     """
 
     generation: int
@@ -225,57 +223,6 @@ class PartitionLedger:
     def records(self) -> int:
         """Records mirrored in this generation."""
         return sum(entry.records + entry.expired for entry in self.entries)
-
-
-class GroupKind(str, Enum):
-    """The protocol of a consumer group."""
-
-    CLASSIC = "classic"
-    CONSUMER = "consumer"
-    """The protocol of KIP-848."""
-    OTHER = "other"
-    """Share and streams groups, and what later brokers have: their positions are not offsets of a consumer group."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupListing:
-    """A group that a cluster knows of."""
-
-    name: str
-    kind: GroupKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupOffsets:
-    """What a group has committed. ``pending``: an open transaction holds newer offsets of these partitions."""
-
-    offsets: Mapping[TopicPartition, int]
-    metadata: Mapping[TopicPartition, str] = field(default_factory=dict)
-    pending: frozenset[TopicPartition] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRecord:
-    """What a source group had committed when it was last read, at ``taken_ms``."""
-
-    name: str
-    taken_ms: int
-    found: GroupOffsets
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupState:
-    """Whether somebody is in a group.
-
-    :param exists: whether the cluster knows the group at all.
-    :param members: client id and host of each member.
-    :param once_used: a classic group that had members: all its offsets expire by the time since it became empty.
-    """
-
-    name: str
-    exists: bool
-    members: tuple[str, ...] = ()
-    once_used: bool = False
 
 
 class ActiveSide(Enum):

@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from airflow_provider_mm2.mirror.clusters.naming import ledger_topic
-from airflow_provider_mm2.mirror.model import GroupOffsets, LedgerEntry, LogRecord, Segment
+from airflow_provider_mm2.mirror.group_model import GroupOffsets
+from airflow_provider_mm2.mirror.model import LedgerEntry, LogRecord, Segment
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror, locate
 from airflow_provider_mm2.mirror.offsets.translate import Policy

@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
-from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind
+from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.fakes.log import Message, Outcome
 
 BASE_MS = 1_700_000_000_000

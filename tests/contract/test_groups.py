@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_mm2.mirror.errors import GroupActive, TopicDeleted
-from airflow_provider_mm2.mirror.model import GroupKind, GroupOffsets, GroupState, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets, GroupState
+from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.contract.lab import Lab, Side
 from tests.contract.route import Route, no_tick
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import GroupKind, GroupOffsets, LogOffsets, NewTopic, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets
+from airflow_provider_mm2.mirror.model import LogOffsets, NewTopic, TopicPartition
 from tests.contract.lab import Lab, Side, messages
 from tests.contract.route import Route, no_tick
 

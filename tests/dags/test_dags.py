@@ -145,7 +145,7 @@ def test_a_failing_dag_takes_no_other_dags_place(load: Load) -> None:
     """A bad file that is called as another file's flow gets an id of its own; odd characters are replaced."""
     dags = load(good=flow_text("users"), users="x: [", **{"odd näme": ""})
     assert set(dags) == {"mm2_mirror__users", "mm2_mirror__users_", "mm2_mirror__odd_n_me"}
-    assert len(dags["mm2_mirror__users"].tasks) == 4
+    assert len(dags["mm2_mirror__users"].tasks) == 5
 
 
 def test_the_folder_may_be_named_by_the_environment(

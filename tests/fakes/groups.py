@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_mm2.mirror.errors import GroupActive, GroupAway, MirrorError, TopicDeleted
-from airflow_provider_mm2.mirror.model import GroupKind, GroupListing, GroupOffsets, GroupState, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupListing, GroupOffsets, GroupState
+from airflow_provider_mm2.mirror.model import TopicPartition
 
 if TYPE_CHECKING:
     from tests.fakes.cluster import FakeCluster

@@ -7,17 +7,8 @@ from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, MirrorError, TopicDeleted
-from airflow_provider_mm2.mirror.model import (
-    GroupListing,
-    GroupOffsets,
-    GroupState,
-    LogOffsets,
-    LogRecord,
-    NewTopic,
-    TopicInfo,
-    TopicPartition,
-    TopicSetting,
-)
+from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
+from airflow_provider_mm2.mirror.model import LogOffsets, LogRecord, NewTopic, TopicInfo, TopicPartition, TopicSetting
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership

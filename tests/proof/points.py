@@ -1,4 +1,4 @@
-"""The places at which an attempt is killed or frozen, by the step numbers of ``interval/replicate.py``."""
+"""The places at which an attempt is killed or frozen, by the step numbers of the two modules that number them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Stage(str, Enum):
 
     PREPARE = "prepare"
     SHARD = "shard"
+    GROUPS = "groups"
 
 
 class When(str, Enum):
@@ -83,7 +84,7 @@ def _points(step: int, stage: Stage, call: str, *moments: Moment, when: When = W
 
 
 _B, _I, _T, _A = Moment.BEFORE, Moment.INSIDE, Moment.TICK, Moment.AFTER
-_P, _S = Stage.PREPARE, Stage.SHARD
+_P, _S, _G = Stage.PREPARE, Stage.SHARD, Stage.GROUPS
 _FIRST, _LATER, _CHUNK = When.FIRST_RUN, When.LATER_RUN, When.EVERY_CHUNK
 
 POINTS: tuple[Point, ...] = (
@@ -113,6 +114,11 @@ POINTS: tuple[Point, ...] = (
     *_points(8, _S, "copier.see", _I, _A, when=_CHUNK),
     *_points(9, _S, "copier.close", _B, _A),
     *_points(9, _S, "membership.leave", _B, _A),
+    *_points(10, _G, "writer.fence", _B, _A),
+    *_points(11, _G, "source.group_offsets", _B, _A),
+    *_points(11, _G, "target.read_state ledger", _B, _A),
+    *_points(13, _G, "target.read_state groups", _B),
+    *_points(13, _G, "writer.write", _B, _I, _A),
 )
 
 COMMIT_TIMED_OUT = Point(step=8, stage=_S, moment=_T, call="copier.commit", when=_CHUNK)

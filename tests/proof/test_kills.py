@@ -14,7 +14,7 @@ from tests.proof.points import BY_NAME, POINTS, Action, Moment, Passing, Point
 pytestmark = pytest.mark.broker
 
 STEPS = sorted({point.step for point in POINTS})
-ONLY_READING = (0, 3, 4, 9)
+ONLY_READING = (0, 3, 4, 9, 11)
 """Steps whose points, but those of a flow's first run, have no write between them."""
 
 DELAYS_MS = (0.0, 1.0, 2.0, 4.0, 8.0) if SOAK else (1.0,)

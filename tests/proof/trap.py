@@ -165,10 +165,12 @@ class TrappedMembership(Trapped):
 class TrappedTarget(Trapped):
     """The target cluster; calls on state topics carry which one."""
 
-    def read_state(self, partition: Any, tick: Callable[[], None]) -> Any:
+    def read_state(self, partition: Any, tick: Callable[[], None], *, start: int = 0) -> Any:
         """Read a state topic."""
-        kind = "gate" if partition.topic.startswith(naming.gate_topic("")[:9]) else "ledger"
-        return self._call(f"{self._name}.read_state {kind}", self._inner.read_state, (partition, tick), {})
+        kinds = {naming.gate_topic("")[:9]: "gate", naming.ledger_topic("")[:15]: "ledger"}
+        kind = next((kind for prefix, kind in kinds.items() if partition.topic.startswith(prefix)), "groups")
+        arguments, named = (partition, tick), {"start": start}
+        return self._call(f"{self._name}.read_state {kind}", self._inner.read_state, arguments, named)
 
     def create_topics(self, topics: Any) -> None:
         """Create topics."""
@@ -183,7 +185,9 @@ class TrappedTarget(Trapped):
         return TrappedMembership(made, "membership", self._trap)
 
     def state_writer(self, transactional_id: str) -> Any:
-        """Make a state writer."""
+        """Make a state writer; the one of the groups begins their stage."""
+        if transactional_id.endswith(".groups"):
+            self._trap.stage = Stage.GROUPS
         return Trapped(self._inner.state_writer(transactional_id), "writer", self._trap)
 
 

@@ -10,14 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.errors import MirrorError
+from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
     CopyRange,
-    GroupListing,
-    GroupOffsets,
-    GroupState,
     LogOffsets,
     LogRecord,
     NewTopic,

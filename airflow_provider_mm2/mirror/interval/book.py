@@ -18,7 +18,8 @@ from airflow_provider_mm2.mirror.model import (
     Segment,
     TopicPartition,
 )
-from airflow_provider_mm2.mirror.state.ledger import prune, split_segments
+from airflow_provider_mm2.mirror.state.ledger import split_segments
+from airflow_provider_mm2.mirror.state.pruning import prune
 
 MARKER = 1
 

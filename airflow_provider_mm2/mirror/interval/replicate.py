@@ -45,7 +45,8 @@ from airflow_provider_mm2.mirror.model import (
     TopicPartition,
 )
 from airflow_provider_mm2.mirror.state.lease import Lease
-from airflow_provider_mm2.mirror.state.ledger import to_record, to_removal
+from airflow_provider_mm2.mirror.state.ledger import to_record
+from airflow_provider_mm2.mirror.state.pruning import to_removal
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,8 @@ from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import GroupActive, MirrorError
-from airflow_provider_mm2.mirror.model import GroupOffsets, GroupState, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupState
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.snapshot import saved_record, saved_removal
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import FlowRecord, GroupRecord, NewTopic, StateRecord
+from airflow_provider_mm2.mirror.group_model import GroupRecord
+from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, StateRecord
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport

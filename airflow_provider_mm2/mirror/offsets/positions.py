@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import GroupKind, GroupListing, GroupOffsets, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupListing, GroupOffsets
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.translate import (
     Policy,

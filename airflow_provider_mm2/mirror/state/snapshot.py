@@ -15,13 +15,8 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.model import (
-    GroupOffsets,
-    GroupRecord,
-    LogRecord,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
+from airflow_provider_mm2.mirror.model import LogRecord, StateRecord, TopicPartition
 
 VERSION = 1
 _TAKEN, _GROUP, _SAVED, _PUBLISHED, _SYNCS, _READ = "taken", "group", "saved", "published", "syncs", "read"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, FlowNotPrepared, GroupsIncomplete, StateDamaged
-from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot

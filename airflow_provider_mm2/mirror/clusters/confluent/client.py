@@ -19,11 +19,9 @@ from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentState
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     CopierSettings,
-    GroupListing,
-    GroupOffsets,
-    GroupState,
     LogOffsets,
     LogRecord,
     NewTopic,

@@ -22,7 +22,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import is_away, kaf
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import GroupActive, GroupAway, MirrorError
-from airflow_provider_mm2.mirror.model import GroupKind, GroupListing, GroupOffsets, GroupState, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupListing, GroupOffsets, GroupState
+from airflow_provider_mm2.mirror.model import TopicPartition
 
 T = TypeVar("T")
 Names = list[str]
