@@ -14,6 +14,7 @@ from airflow_provider_mm2.cli.output import (
     print_table,
     print_warnings,
 )
+from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
 from airflow_provider_mm2.mirror.run import locate_groups
 
 FOUND_SOMETHING = 1
@@ -32,7 +33,7 @@ def groups(flow: Flow, group: Only = None, apply: Apply = False, as_json: AsJson
         with clusters(loaded) as pair:
             report = locate_groups(loaded, pair, only=group or (), apply=apply, stop=stop)
     document = report.to_json()
-    print_warnings(document["warnings"])
+    print_warnings([*document["warnings"], *ahead_lines(report)])
     if as_json:
         print_document(document)
     else:

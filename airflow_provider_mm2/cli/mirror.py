@@ -106,6 +106,12 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     columns = ("topic", "partition", "progress", "source_end", "lag", "mirrored_through", "target_end")
     print_table(f"flow {loaded.name}, active side {document['active_side']}", document["partitions"], columns)
     rpo = document["rpo_s"]
+    groups = document["groups"]
+    if groups:
+        typer.echo(
+            f"consumer groups: {groups['groups']:,}, {groups['exact']:,} of {groups['positions']:,} positions exact, "
+            f"as of {groups['as_of']}"
+        )
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {rpo:,.0f} s ago")
 
 

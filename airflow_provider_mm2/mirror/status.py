@@ -19,6 +19,9 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import show
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
+from airflow_provider_mm2.mirror.offsets.standing import ahead_lines, stored_report
+from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import read_gate
 from airflow_provider_mm2.mirror.state.ledger import read_current
 
@@ -32,6 +35,7 @@ class FlowStatus:
     source_logs: Mapping[TopicPartition, LogOffsets]
     unsaved_groups: tuple[TopicPartition, ...]
     source_problem: str | None
+    groups: GroupsReport | None
     now_ms: int
 
     @property
@@ -48,7 +52,7 @@ class FlowStatus:
             f"{part}: the progress group has no offset (expired or deleted); the ledger decides and the next run "
             "restores it"
             for part in self.unsaved_groups
-        )
+        ) + (() if self.groups is None else ahead_lines(self.groups))
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -58,8 +62,18 @@ class FlowStatus:
             "frozen": self.record.frozen,
             "partitions": [self._row(part) for part in sorted(self.ledger)],
             "rpo_s": self.rpo_s,
+            "groups": None if self.groups is None else self._groups(self.groups),
             "source_problem": self.source_problem,
             "warnings": list(self.warnings),
+        }
+
+    def _groups(self, report: GroupsReport) -> dict[str, Any]:
+        rows = [found for positions in report.positions.values() for found in positions]
+        return {
+            "as_of": show(report.as_of_ms),
+            "groups": len(report.positions),
+            "positions": len(rows),
+            "exact": sum(isinstance(found.position, Translated) and found.position.exact for found in rows),
         }
 
     def _row(self, part: TopicPartition) -> dict[str, Any]:
@@ -101,6 +115,7 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         source_logs=logs,
         unsaved_groups=tuple(part for part, target in targets.items() if target in asked and target not in committed),
         source_problem=problem,
+        groups=stored_report(flow, pair.target, record, ledger, tick),
         now_ms=int(time.time() * 1000),
     )
 

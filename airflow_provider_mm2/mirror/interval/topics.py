@@ -182,6 +182,13 @@ def topic_warnings(survey: Survey) -> tuple[str, ...]:
     found = [
         f"topic {name!r} was mirrored and is not on the source any more; its progress stays" for name in survey.gone
     ]
+    for name, target_name in survey.selection.topics.items():
+        is_renamed = survey.record.policy == "identity" and target_name != name
+        if is_renamed and name != naming.HEARTBEATS_TOPIC:
+            found.append(
+                f"{name!r} becomes {target_name!r} although names are kept: it ends with 'heartbeats', as "
+                "MirrorMaker 2's own topics do, and gets the name that it would give"
+            )
     for name, settings in survey.source_settings.items():
         target = survey.target_settings.get(survey.selection.topics[name], {})
         largest, takes = (_number(side, "max.message.bytes") for side in (settings, target))

@@ -111,4 +111,5 @@ def position_json(found: GroupPosition) -> dict[str, Any]:
         "target_offset": offset,
         "exact": isinstance(position, Translated) and position.exact and not found.pending,
         "reason": reason,
+        "on_target": found.on_target,
     }

@@ -37,6 +37,7 @@ from airflow_provider_mm2.mirror.offsets.positions import (
 )
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
+from airflow_provider_mm2.mirror.offsets.standing import compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.snapshot import (
@@ -76,10 +77,10 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> GroupsR
         found = _find(flow, pair, record, only=(), tick=tick)  # steps 11 and 12
         report = _publish(flow, pair, found, writer, tick)  # step 13
         if flow.sync_group_offsets:
-            report = _commit(flow, pair, report, writer, tick)  # step 14
+            return _commit(flow, pair, report, writer, tick)  # step 14
+        return compare_with_target(pair.target, report, tick)
     finally:
         writer.close()
-    return report
 
 
 def show_groups(
@@ -91,7 +92,8 @@ def show_groups(
     :raises MirrorError: as :func:`finish_groups`; without ``apply`` nothing is written.
     """
     if not apply:
-        return _report(flow, _find(flow, pair, _read_open_gate(flow, pair, tick), only=only, tick=tick))
+        found = _find(flow, pair, _read_gate(flow, pair, tick), only=only, tick=tick)
+        return compare_with_target(pair.target, _report(flow, found), tick)
     writer = pair.target.state_writer(naming.groups_id(flow.name))
     try:
         writer.fence(tick)
@@ -104,11 +106,16 @@ def show_groups(
 
 
 def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
+    record = _read_gate(flow, pair, tick)
+    check_open(record)
+    return record
+
+
+def _read_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
     gate = naming.gate_topic(flow.name)
     record = read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
     if record is None:
         raise FlowNotPrepared(flow=flow.name)
-    check_open(record)
     return record
 
 

@@ -43,6 +43,7 @@ class GroupPosition:
     :param source_offset: what it has committed on the source; None: nothing.
     :param target: the partition on the target; None where its topic is not mirrored.
     :param pending: an open transaction of the group's application holds a newer source offset.
+    :param on_target: what it has committed on the target, where that was asked for.
     """
 
     group: str
@@ -52,6 +53,7 @@ class GroupPosition:
     position: Position
     metadata: str = ""
     pending: bool = False
+    on_target: int | None = None
 
 
 def select_groups(flow: MirrorFlow, listed: Collection[GroupListing]) -> tuple[list[str], dict[str, str]]:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
-from airflow_provider_mm2.mirror.model import FlowRecord, TopicInfo
+from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
 from airflow_provider_mm2.mirror.state.ledger import read_current
+
+Ledgers = Mapping[TopicPartition, PartitionLedger]
 
 
 def read_mirror(
     target: TargetCluster, record: FlowRecord, tick: Tick, *, source: ClusterReader | None = None
 ) -> Mirror:
-    """What a flow has mirrored, by its ledger; a map whose topic is gone on either side never answers.
+    """What a flow has mirrored, by its ledger as it stands.
 
     :param source: asked whether its topics are still those that were mirrored; None: it is not asked.
     :raises StateDamaged: the ledger cannot be believed.
     """
-    ledgers = read_current(target, record, record.shards, tick)
+    return mirror_of(target, record, read_current(target, record, record.shards, tick), source=source)
+
+
+def mirror_of(
+    target: TargetCluster, record: FlowRecord, ledgers: Ledgers, *, source: ClusterReader | None = None
+) -> Mirror:
+    """What a flow has mirrored; a map whose topic is gone on either side never answers."""
     latest = [ledger.latest for ledger in ledgers.values()]
     source_topics = None if source is None else source.describe_topics(sorted({entry.topic for entry in latest}))
     target_topics = target.describe_topics(sorted({entry.target_topic for entry in latest}))

@@ -12,7 +12,10 @@ from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups
+from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
+from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from airflow_provider_mm2.mirror.status import flow_status
 from tests.fakes.groups import FakeGroup
 from tests.fakes.log import Message, Transaction
 from tests.fakes.log import Outcome as Ended
@@ -143,6 +146,47 @@ def test_rewound_at_the_source() -> None:
     report = world.locate(apply=True)
     assert report.to_json()["results"][0]["ahead"] == [{"topic": "us.orders", "partition": 0, "offsets": 2_500}]
     assert world.target_offsets("app") == {0: 3_000}
+
+
+def test_ahead_is_told_without_a_write() -> None:
+    """K95: also where nothing is written, ``mm2 groups`` and ``mm2 status`` say what would be skipped."""
+    world = GroupWorld()
+    world.produce(300)
+    world.commit("app", 50)
+    world.set_target("app", 300)
+    summary = world.run()
+    assert summary.groups.outcomes["app"].ahead == {TopicPartition("us.orders", 0): 250}
+    found = world.locate()
+    assert row(found, "app")["on_target"] == 300
+    text = "group app: 250 offsets of us.orders-0 would be skipped: it is further on the target than on the source"
+    assert ahead_lines(found) == (text,)
+    status = flow_status(world.flow, world.pair, tick=no_tick)
+    assert status.warnings == (text,)
+    assert status.to_json()["groups"]["exact"] == 1
+
+
+def test_status_without_the_source() -> None:
+    """Where groups stand is told from the target alone, as of the last run that read them."""
+    world = GroupWorld()
+    world.produce(10)
+    world.commit("app", 4)
+    summary = world.run()
+    world.pair.us.reachable = False
+    groups = flow_status(world.flow, world.pair, tick=no_tick).groups
+    assert groups is not None
+    assert groups.as_of_ms == summary.groups.as_of_ms
+    assert [found.position for found in groups.positions["app"]] == [Translated(offset=4)]
+
+
+def test_renamed_heartbeats_are_told() -> None:
+    """K73: under the identity policy a topic that ends in ``heartbeats`` gets MirrorMaker 2's name, and a warning."""
+    world = GroupWorld(topics=("sensor-heartbeats",), replication_policy="identity")
+    world.pair.us.create_topic("sensor-heartbeats")
+    world.produce(3, topic="sensor-heartbeats")
+    (warning,) = world.run().prepared.warnings
+    assert warning.startswith("'sensor-heartbeats' becomes 'us.sensor-heartbeats' although names are kept")
+    assert "us.sensor-heartbeats" in world.pair.eu.topics
+    assert "sensor-heartbeats" not in world.pair.eu.topics
 
 
 def test_active_group() -> None:
@@ -286,6 +330,7 @@ def test_ahead_of_the_mirror() -> None:
         "target_offset": 10,
         "exact": False,
         "reason": "ahead of the mirror by 8",
+        "on_target": None,
     }
     assert world.target_offsets("app") == {0: 10}
     world.run()

@@ -1,0 +1,72 @@
+"""How groups on the target stand to where they should be: read only, before anything is written or in place of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.errors import MirrorError
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import FlowRecord
+from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
+from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
+from airflow_provider_mm2.mirror.offsets.positions import locate, target_offsets
+from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
+from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+
+
+def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick) -> GroupsReport:
+    """The report, with what each group has on the target and where it is ahead of its translated position.
+
+    A group that is ahead would, at a failover, skip what lies between: it was set back on the source, or read on on the
+    target. One that cannot be asked says so; it fails nothing, since nothing was to be written.
+    """
+    names = [name for name, found in report.outcomes.items() if found.outcome is Outcome.NOT_ASKED]
+    present = target.group_offsets(names, tick, stable=False)
+    outcomes, positions = dict(report.outcomes), dict(report.positions)
+    for name in names:
+        found = present[name]
+        if isinstance(found, MirrorError):
+            first_line = str(found).split("\n", 1)[0]
+            outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, detail=f"not known on the target: {first_line}")
+            continue
+        ahead = decide(target_offsets(report.positions[name]), found.offsets, may_rewind=False).ahead
+        outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, ahead=ahead)
+        positions[name] = tuple(
+            each if each.target is None else replace(each, on_target=found.offsets.get(each.target))
+            for each in report.positions[name]
+        )
+    return replace(report, outcomes=outcomes, positions=positions)
+
+
+def stored_report(
+    flow: MirrorFlow, target: TargetCluster, record: FlowRecord, ledgers: Ledgers, tick: Tick
+) -> GroupsReport | None:
+    """Where groups stand by what the last run read of them, from the target alone; None when no run has.
+
+    :param ledgers: the flow's ledger, as read for whatever else is told.
+    """
+    snapshot = read_snapshot(target, flow.name, tick)
+    if snapshot.taken_ms is None:
+        return None
+    mirror = mirror_of(target, record, ledgers)
+    policy = Policy.of(flow)
+    positions = {name: tuple(locate(name, group.found, mirror, policy)) for name, group in snapshot.groups.items()}
+    outcomes = {
+        name: GroupOutcome(outcome=Outcome.NOT_ASKED if target_offsets(found) else Outcome.NOTHING)
+        for name, found in positions.items()
+    }
+    report = GroupsReport(
+        flow=flow.name, as_of_ms=snapshot.taken_ms, positions=positions, outcomes=outcomes, left_out={}
+    )
+    return compare_with_target(target, report, tick)
+
+
+def ahead_lines(report: GroupsReport) -> tuple[str, ...]:
+    """Each group that is ahead on the target, for people."""
+    return tuple(
+        f"group {name}: {count:,} offsets of {part} would be skipped: it is further on the target than on the source"
+        for name, found in report.outcomes.items()
+        for part, count in sorted(found.ahead.items())
+    )
