@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
@@ -24,10 +23,9 @@ class SyncGroupOffsetsOperator(FlowOperator):
 
     Returns a bounded summary, which is in XCom under ``groups`` also when the task fails.
 
-    :param sync_group_offsets: commit on the target, or not, whatever the flow says; None: as the flow says. (templated)
+    :param sync_group_offsets: commit on the target, or not, whatever the flow says; None: as the flow says.
     """
 
-    template_fields: Sequence[str] = (*FlowOperator.template_fields, "sync_group_offsets")
     ui_color = "#e8dff2"
 
     def __init__(self, *, sync_group_offsets: bool | None = None, **kwargs: Any) -> None:
