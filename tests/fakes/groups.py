@@ -31,12 +31,13 @@ class FakeGroups:
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
 
-    def list(self) -> list[GroupListing]:
-        """Groups with offsets or members."""
+    def list(self, *, every_kind: bool) -> list[GroupListing]:
+        """Groups with offsets or members; with ``every_kind`` those that are no consumer groups, too."""
         self._cluster.reach()
         locks = [group for group, lock in self._cluster.locks.items() if lock.members]
         names = {*self._cluster.groups, *locks, *(name for name, said in self._cluster.said.items() if said.members)}
-        return [GroupListing(name=name, kind=self._cluster.group(name).kind) for name in sorted(names)]
+        listed = [GroupListing(name=name, kind=self._cluster.group(name).kind) for name in sorted(names)]
+        return [group for group in listed if every_kind or group.kind is not GroupKind.OTHER]
 
     def offsets(self, groups: Collection[str], *, stable: bool) -> dict[str, GroupOffsets | MirrorError]:
         """Offsets of groups; what stays pending is marked at once."""

@@ -98,9 +98,9 @@ class FakeReader:
             if any(entry.offset == offsets[part] and entry.message is not None for entry in entries)
         }
 
-    def list_groups(self) -> Sequence[GroupListing]:
+    def list_groups(self, *, every_kind: bool = False) -> Sequence[GroupListing]:
         """Groups with offsets or members."""
-        return self._groups.list()
+        return self._groups.list(every_kind=every_kind)
 
     def group_offsets(
         self, groups: Collection[str], tick: Tick, *, stable: bool = True

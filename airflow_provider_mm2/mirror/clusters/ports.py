@@ -73,8 +73,8 @@ class ClusterReader(Protocol):
         :param aborted: whether a record counts that only a ``read_uncommitted`` reader sees.
         """
 
-    def list_groups(self) -> Sequence[GroupListing]:
-        """All groups with a coordinator that answered."""
+    def list_groups(self, *, every_kind: bool = False) -> Sequence[GroupListing]:
+        """All consumer groups with a coordinator that answered; with ``every_kind`` other groups too."""
 
     def group_offsets(
         self, groups: Collection[str], tick: Tick, *, stable: bool = True

@@ -120,7 +120,7 @@ def _read_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
 
 
 def _find(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, *, only: Collection[str], tick: Tick) -> _Found:
-    listed = pair.source.list_groups()
+    listed = pair.source.list_groups(every_kind=True)
     selected, left_out = select_groups(flow, listed)
     if only:
         selected = sorted(only)

@@ -82,7 +82,7 @@ def _rule_against(flow: MirrorFlow, group: GroupListing) -> str | None:
     if excluded is not None and not named:
         return f"groups_exclude: {excluded}"
     if group.kind is GroupKind.OTHER:
-        return "a share or streams group: it has no offsets of a consumer group"
+        return "not a consumer group: of share or streams consumers, or a Connect cluster's"
     return None
 
 

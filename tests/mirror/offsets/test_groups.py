@@ -277,7 +277,7 @@ def test_group_filters() -> None:
         "__x": "groups_exclude: __.*",
         "connect-sink": "groups_exclude: connect-.*",
         "console-consumer-9": "groups_exclude: console-consumer-.*",
-        "shared": "a share or streams group: it has no offsets of a consumer group",
+        "shared": "not a consumer group: of share or streams consumers, or a Connect cluster's",
     }
     named = world.locate(groups=("app", "connect-sink"))
     assert list(named.positions) == ["app", "connect-sink"]

@@ -120,9 +120,9 @@ class ConfluentCluster:
             )
         return self._progress[group]
 
-    def list_groups(self) -> Sequence[GroupListing]:
+    def list_groups(self, *, every_kind: bool = False) -> Sequence[GroupListing]:
         """See :class:`ClusterReader`."""
-        return self._groups.listed()
+        return self._groups.listed(every_kind=every_kind)
 
     def group_offsets(
         self, groups: Collection[str], tick: Tick, *, stable: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from itertools import islice
@@ -57,12 +58,24 @@ class Groups:
         self._admin = admin
         self._fetcher = fetcher
 
-    def listed(self) -> list[GroupListing]:
-        """All groups, by name."""
+    def listed(self, *, every_kind: bool) -> list[GroupListing]:
+        """All consumer groups, by name; with ``every_kind`` also those that are none."""
         future = self._admin.client.list_consumer_groups(request_timeout=self._admin.limit_s - 1)
         found = self._admin.result(future, "list the groups")
-        listed = (GroupListing(name=group.group_id, kind=_kind(group)) for group in found.valid)
-        return sorted(listed, key=lambda group: group.name)
+        kinds = {group.group_id: _kind(group) for group in found.valid}
+        if every_kind:
+            kinds = {**dict.fromkeys(self._names(), GroupKind.OTHER), **kinds}
+        return [GroupListing(name=name, kind=kinds[name]) for name in sorted(kinds)]
+
+    def _names(self) -> list[str]:
+        """Names of groups of every kind: the newer call leaves out those of share and streams consumers."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                found: Any = self._admin.client.list_groups(timeout=self._admin.limit_s)
+                return [group.id for group in found]
+        except KafkaException as error:
+            raise self._admin.failure(error, "list the groups") from error
 
     def offsets(self, groups: Collection[str], tick: Tick, *, stable: bool) -> dict[str, GroupOffsets | MirrorError]:
         """Committed offsets by group."""
