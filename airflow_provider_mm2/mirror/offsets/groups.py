@@ -158,7 +158,7 @@ def _report(flow: MirrorFlow, found: _Found) -> GroupsReport:
 
 def _mm2_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
     own = mm2_topics.heartbeats_topic(naming.policy_of(flow))
-    return Mm2Topics.of(flow, source_beats=own in pair.source.describe_topics([own]))
+    return Mm2Topics.of(flow, source_beats=own in pair.source.list_topics())
 
 
 def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, topics: Mm2Topics) -> None:

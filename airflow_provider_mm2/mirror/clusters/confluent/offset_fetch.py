@@ -54,18 +54,25 @@ class OffsetFetcher:
         return found
 
     def _ask(self, groups: list[str], *, stable: bool, limit_s: float, tick: Tick) -> Iterator[dict[str, Any]]:
-        """Answers as they come; they end early when the child dies."""
-        child = self._running()
+        """Answers as they come; they end early when the child dies.
+
+        A child that was not heard to the end is let go: what it still has to say would be taken for later answers.
+        """
+        is_whole = False
         try:
+            child = self._running()
             _write(child.stdin, {"groups": groups, "stable": stable, "limit_s": limit_s})
             for line in _lines(child.stdout, tick):
                 answer = json.loads(line)
                 if not answer:
+                    is_whole = True
                     return
                 yield answer
         except BrokenPipeError:
-            pass  # it died before it read the question
-        self.close()
+            return  # it died before it read the question
+        finally:
+            if not is_whole:
+                self.close()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is None:
@@ -75,6 +82,7 @@ class OffsetFetcher:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             _write(self._child.stdin, dict(self._settings))
         return self._child
