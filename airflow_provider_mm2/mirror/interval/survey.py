@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.clusters.selection import Selection, select_topics
 from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
     MirrorError,
@@ -15,7 +16,7 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTopicClaimed,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import Selection, check_selection, select_topics
+from airflow_provider_mm2.mirror.interval.plan import check_selection
 from airflow_provider_mm2.mirror.model import (
     FlowRecord,
     PartitionLedger,

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror import errors
 from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_selection, judge, select_topics
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_selection, judge
 from airflow_provider_mm2.mirror.model import (
     LedgerEntry,
     LogOffsets,

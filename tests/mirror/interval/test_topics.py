@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror import errors
+from airflow_provider_mm2.mirror.clusters.selection import Selection
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import Selection
 from airflow_provider_mm2.mirror.interval.survey import Survey
 from airflow_provider_mm2.mirror.interval.topics import carried_settings, topic_changes, topic_warnings
 from airflow_provider_mm2.mirror.model import PartitionLedger, TopicInfo, TopicPartition, TopicSetting
