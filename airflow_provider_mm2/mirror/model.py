@@ -92,6 +92,23 @@ class LogRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One visible record of a data topic, with all that a mirror carries over; a timestamp of -1 is none."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp_ms: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of key, value and headers."""
+        headers = sum(len(name) + len(value or b"") for name, value in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
     """One record to be written to a state topic inside a transaction; ``value`` None removes what the key said."""
 

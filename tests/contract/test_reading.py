@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
+from airflow_provider_mm2.mirror.errors import HeaderUnfaithful
+from airflow_provider_mm2.mirror.model import LogRecord, Record, TopicPartition
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import MakeRoute, Route, no_tick
 from tests.fakes.log import NO_TIMESTAMP, Message, Outcome
@@ -162,3 +163,70 @@ def test_reads_pass_holes(lab: Lab, make_route: MakeRoute) -> None:
     assert reader.first_visible(route.source(), 0, 6) == (2, BASE_MS)
     assert reader.first_visible(route.source(), 0, 2) is None
     assert reader.count_visible(route.source(), 0, 5, no_tick) == 3
+
+
+def offsets_in(lab: Lab, route: Route, start: int, end: int) -> list[int]:
+    """Offsets of the records read from a range of the source."""
+    return [record.offset for record in lab.pair.source.read_records(route.source(), start, end, no_tick)]
+
+
+def test_records_are_whole(lab: Lab, route: Route) -> None:
+    """A record comes with all that it has: nothing, an empty part and no part are told apart."""
+    given = [
+        Message(key=b"k", value=b"v", headers=(("a", b"1"), ("a", b""), ("", None)), timestamp_ms=BASE_MS),
+        Message(key=b"", value=b"", timestamp_ms=BASE_MS + 1),
+        Message(key=b"k", timestamp_ms=BASE_MS + 2),
+        Message(value=bytes(range(256)), timestamp_ms=NO_TIMESTAMP),
+    ]
+    route.produce(*given)
+    assert list(lab.pair.source.read_records(route.source(), 0, 4, no_tick)) == [
+        Record(
+            offset=offset,
+            key=message.key,
+            value=message.value,
+            headers=message.headers,
+            timestamp_ms=message.timestamp_ms,
+        )
+        for offset, message in enumerate(given)
+    ]
+
+
+def test_records_of_a_range(lab: Lab, mixed: Route) -> None:
+    """Only what a reader is given comes, the range's end not included; a range past the stable offset ends there."""
+    ranges = [(0, 10), (1, 7), (2, 6), (7, 9), (3, 3), (6, 100)]
+    assert [offsets_in(lab, mixed, *ends) for ends in ranges] == [[0, 1, 6, 7, 9], [1, 6], [], [7], [], [6, 7, 9]]
+    lab.open_transaction(Side.SOURCE, mixed.source(), *messages(2))
+    assert offsets_in(lab, mixed, 9, 12) == [9]
+    lab.delete_records(Side.SOURCE, mixed.source(), 7)
+    assert offsets_in(lab, mixed, 0, 10) == [7, 9]
+
+
+def test_records_pass_holes(lab: Lab, make_route: MakeRoute) -> None:
+    """Offsets that compaction took are passed over."""
+    route = make_route(settings=COMPACTED)
+    route.produce(*(Message(key=key, value=b"v", timestamp_ms=BASE_MS) for key in (b"a", b"b", b"a", b"c", b"b")))
+    lab.compact(Side.SOURCE, route.source())
+    assert offsets_in(lab, route, 0, 5) == [2, 3, 4]
+
+
+def test_records_are_left_unread(lab: Lab, route: Route) -> None:
+    """A read that is closed midway is over, and the next one begins where it is told to."""
+    route.produce(*messages(500))
+    records = lab.pair.source.read_records(route.source(), 0, 500, no_tick)
+    assert [next(records).offset for _ in range(3)] == [0, 1, 2]
+    records.close()
+    assert offsets_in(lab, route, 490, 495) == [490, 491, 492, 493, 494]
+
+
+def test_records_end_with_their_tick(lab: Lab, mixed: Route) -> None:
+    """A tick that raises ends the read."""
+    with pytest.raises(Stop):
+        list(lab.pair.source.read_records(mixed.source(), 0, 10, stop))
+
+
+def test_records_with_a_header_that_cannot_be_told(lab: Lab, route: Route) -> None:
+    """A header key that is not UTF-8 is an error with its place, not a record without headers."""
+    route.produce(*messages(1), Message(value=b"v", headers=(("\udcff", b"1"),), timestamp_ms=BASE_MS))
+    with pytest.raises(HeaderUnfaithful) as caught:
+        offsets_in(lab, route, 0, 2)
+    assert caught.value.offset == 1

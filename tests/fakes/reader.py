@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, MirrorError, TopicDeleted
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, HeaderUnfaithful, KafkaBusy, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
-from airflow_provider_mm2.mirror.model import LogOffsets, LogRecord, NewTopic, TopicInfo, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import (
+    LogOffsets,
+    LogRecord,
+    NewTopic,
+    Record,
+    TopicInfo,
+    TopicPartition,
+    TopicSetting,
+)
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership
+from tests.fakes.log import Message
 from tests.fakes.producer import FakeStateWriter
 
 PENDING_LIMIT_S = 60
@@ -80,6 +89,18 @@ class FakeReader:
         entry = next(self._cluster.log(partition).visible(start, end), None)
         return None if entry is None or entry.message is None else (entry.offset, entry.message.timestamp_ms)
 
+    def read_records(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick
+    ) -> Generator[Record, None, None]:
+        """Visible records of a range.
+
+        :raises HeaderUnfaithful: a header key is not UTF-8.
+        """
+        tick()
+        for entry in self._cluster.log(partition).visible(start, end):
+            if entry.message is not None:
+                yield _record_of(partition, entry.offset, entry.message)
+
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """Number of visible records."""
         tick()
@@ -111,6 +132,20 @@ class FakeReader:
 
     def close(self) -> None:
         """Nothing to let go."""
+
+
+def _record_of(partition: TopicPartition, offset: int, message: Message) -> Record:
+    if any("\udcff" in name for name, _ in message.headers):
+        raise HeaderUnfaithful(
+            topic=partition.topic, partition=partition.partition, offset=offset, problem="a key is not UTF-8"
+        )
+    return Record(
+        offset=offset,
+        key=message.key,
+        value=message.value,
+        headers=message.headers,
+        timestamp_ms=message.timestamp_ms,
+    )
 
 
 class FakeTarget(FakeReader):

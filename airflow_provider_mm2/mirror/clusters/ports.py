@@ -6,7 +6,7 @@ engine works on partition ranges and returns segments, so that one that moves wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.errors import MirrorError
@@ -19,6 +19,7 @@ from airflow_provider_mm2.mirror.model import (
     LogOffsets,
     LogRecord,
     NewTopic,
+    Record,
     StateRecord,
     TopicInfo,
     TopicPartition,
@@ -61,6 +62,16 @@ class ClusterReader(Protocol):
 
     def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
         """(offset, timestamp ms) of the first visible record in ``[start, end)``; None when there is none."""
+
+    def read_records(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick
+    ) -> Generator[Record, None, None]:
+        """Visible records of ``[start, end)`` in order, one after the other: what is not taken is not kept.
+
+        One such read of a cluster goes on at a time: take all of it or close it before the next one.
+
+        :raises HeaderUnfaithful: a record has a header key that is not UTF-8.
+        """
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """How many records a ``read_committed`` reader sees in ``[start, end)``, counted up to ``COUNT_LIMIT``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 
 from confluent_kafka import Message
@@ -14,7 +15,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.groups import Groups
 from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
-from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader
+from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader, bytes_of, record_of
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
@@ -25,6 +26,7 @@ from airflow_provider_mm2.mirror.model import (
     LogOffsets,
     LogRecord,
     NewTopic,
+    Record,
     TopicInfo,
     TopicPartition,
     TopicSetting,
@@ -71,7 +73,7 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         start = max(start, self.admin.log_offsets([partition])[partition].start)
         return [
-            LogRecord(offset=message.offset() or 0, key=_bytes(message.key()), value=_bytes(message.value()))
+            LogRecord(offset=message.offset() or 0, key=bytes_of(message.key()), value=bytes_of(message.value()))
             for message in self._reader.records(partition, start, None, tick)
         ]
 
@@ -81,9 +83,16 @@ class ConfluentCluster:
             return message.offset() or 0, message.timestamp()[1]
         return None
 
-    def records(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> Iterator[Message]:
-        """Visible records of ``[start, end)``."""
+    def records(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> Generator[Message, None, None]:
+        """Visible records of ``[start, end)``, as the client gives them."""
         return self._reader.records(partition, *self._readable(partition, start, end), tick)
+
+    def read_records(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick
+    ) -> Generator[Record, None, None]:
+        """See :class:`ClusterReader`."""
+        with closing(self.records(partition, start, end, tick)) as messages:
+            yield from (record_of(message, partition) for message in messages)
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """See :class:`ClusterReader`."""
@@ -198,10 +207,6 @@ def connect(flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | 
         for cluster in (flow.source, flow.target)
     )
     return ConfluentPair(source=source, target=target)
-
-
-def _bytes(value: object) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else None
 
 
 def _no_tick() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -18,9 +18,10 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     refusal,
     translate,
 )
+from airflow_provider_mm2.mirror.clusters.confluent.send import headers_of
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import SettingRefused
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Record, TopicPartition
 
 READ_LIMIT_S = 30.0
 """Longest silence of a broker during a bounded read."""
@@ -40,7 +41,9 @@ class RangeReader:
         self._consumer: Consumer | None = None
         self._topic: str | None = None
 
-    def records(self, partition: TopicPartition, start: int, end: int | None, tick: Tick) -> Iterator[Message]:
+    def records(
+        self, partition: TopicPartition, start: int, end: int | None, tick: Tick
+    ) -> Generator[Message, None, None]:
         """Visible records of ``[start, end)``; with ``end`` None up to the log's current end.
 
         The broker itself says where the end is (a PARTITION_EOF, which also passes aborted tails and markers), so
@@ -134,6 +137,26 @@ class RangeReader:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+
+def record_of(message: Message, partition: TopicPartition) -> Record:
+    """A message with all that a mirror carries over.
+
+    :raises HeaderUnfaithful: a header key is not UTF-8.
+    """
+    (headers,) = headers_of([message], partition)
+    return Record(
+        offset=message.offset() or 0,
+        key=bytes_of(message.key()),
+        value=bytes_of(message.value()),
+        headers=tuple((name, bytes_of(value)) for name, value in headers or ()),
+        timestamp_ms=message.timestamp()[1],
+    )
+
+
+def bytes_of(value: object) -> bytes | None:
+    """A key or value as bytes; the client's types say that it may be text."""
+    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else None
 
 
 def _next_batch(consumer: Consumer) -> list[Message]:
