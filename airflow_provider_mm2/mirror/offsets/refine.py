@@ -10,10 +10,13 @@ copies of the last read and of the first unread record. What must not mislead:
 * **Copies of what a reader does not see** (a ``read_uncommitted`` mirror copies aborted records), and copies of what
   compaction has taken from the source since: unknown records on the target. A telling record right before or right at
   the position is enough beside them; where the source has a hole on both sides of the position, it is not.
-* **Records that are gone from the target** by compaction: their neighbours tell.
+* **Records that are gone from the target** by compaction: their neighbours tell. Where some may be gone, a later record
+  that looks like one of those is looked for on the source, too.
 * **Copies of the same records again** (a mirror that was restarted): a telling record that comes twice ends the search.
 
-An answer is exact or none is given. A doubt leaves the group where MirrorMaker 2's rule puts it.
+An answer is exact or none is given; a doubt leaves the group where MirrorMaker 2's rule puts it. What nobody can tell
+is a record that the source has lost and that looked like one it has, timestamp and all, while the target is still
+behind: a group may then read such records again, and misses none.
 """
 
 from __future__ import annotations
@@ -61,14 +64,22 @@ class Window:
     :param position: the group's next offset to read.
     :param read: records below it, as many as were looked at, in order; ``unread`` likewise from it on.
     :param anchor: an offset on the source and the target offset it is known to lie at; None: none is known.
-    :param whole: ``read`` begins at the anchor and ``unread`` ends at the log's end, so no other record can be alike.
+    :param elsewhere: fingerprints of those that occur before ``read``, too, as far back as the anchor.
+    :param whole: ``read`` begins at the anchor and ``unread`` ends at the log's end, without a hole: no other record
+        can be alike.
     """
 
     position: int
     read: tuple[Seen, ...]
     unread: tuple[Seen, ...]
     anchor: tuple[int, int] | None = None
+    elsewhere: frozenset[bytes] = frozenset()
     whole: bool = False
+
+    @property
+    def fingerprints(self) -> frozenset[bytes]:
+        """Those of all its records."""
+        return frozenset(seen.fingerprint for seen in (*self.read, *self.unread))
 
 
 class Doubt(str, Enum):
@@ -102,16 +113,20 @@ class PlaceSearch:
 
     It keeps only what lies between the last telling record that was read and the first that was not, and never more of
     it than the source has there.
+
+    :param start: the target offset from which the records are given.
     """
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Window, start: int) -> None:
         self._window = window
         self._records = (*window.read, *window.unread)
         self._cut = len(window.read)
-        counts = Counter(seen.fingerprint for seen in self._records)
+        counts = Counter([*window.elsewhere, *(seen.fingerprint for seen in self._records)])
         self._telling = {
             seen.fingerprint: index for index, seen in enumerate(self._records) if counts[seen.fingerprint] == 1
         }
+        self._next = start
+        self._has_holes = False
         self._found: dict[int, int] = {}
         self._left: int | None = None
         self._right: int | None = None
@@ -125,8 +140,15 @@ class PlaceSearch:
         """Whether further records change nothing."""
         return self._doubt is not None or self._behind >= LOOK_AHEAD
 
+    @property
+    def has_holes(self) -> bool:
+        """Whether offsets are missing on the target before the place: markers, or records that compaction took."""
+        return self._has_holes
+
     def feed(self, offset: int, told: bytes) -> None:
         """Take the target's next visible record."""
+        self._has_holes |= self._right is None and offset != self._next
+        self._next = offset + 1
         index = self._index_of(offset, told)
         if self._right is not None:
             self._behind += 1
@@ -178,12 +200,13 @@ class PlaceSearch:
         return Found(offset=self._found[self._cut]) if self._is_right_at_position else self._unsure()
 
     def _between_both(self, left: int, right: int) -> Found | Doubt:
-        if not self._is_more_between and self._is_same(left + 1, right):
+        is_same = not self._is_more_between and self._is_same(left + 1, right)
+        if is_same and self._between:
             read = self._cut - left - 1
             return Found(offset=self._between[read].offset if read < len(self._between) else self._found[right])
-        if self._is_left_at_position:
+        if self._is_left_at_position and not is_same:
             return Found(offset=self._found[left] + 1)
-        if self._is_right_at_position:
+        if self._is_right_at_position or (is_same and (self._is_left_at_position or self._is_right_sure)):
             return Found(offset=self._found[right])
         return self._unsure()
 
@@ -217,6 +240,11 @@ class PlaceSearch:
     def _is_right_at_position(self) -> bool:
         """Whether the record right at the position was found: all before its copy was read."""
         return self._right == self._cut and self._records[self._cut].offset == self._window.position
+
+    @property
+    def _is_right_sure(self) -> bool:
+        """Whether the first unread record is no lookalike of one that the source has lost: others follow it, too."""
+        return self._window.whole or sum(1 for index in self._found if index >= self._cut) > 1
 
     def _unsure(self) -> Doubt:
         left = self._cut if self._left is None else self._left + 1

@@ -40,7 +40,7 @@ def search(source: str, target: str, *, at_end: bool = True, first: int = 0, **o
     before, after = source.split("|")
     read = tuple(Seen(offset, letter.encode()) for offset, letter in enumerate(before) if letter != ".")
     unread = tuple(Seen(offset, letter.encode()) for offset, letter in enumerate(after, len(before)) if letter != ".")
-    looked = PlaceSearch(Window(position=len(before), read=read, unread=unread, **{"whole": True, **options}))
+    looked = PlaceSearch(Window(position=len(before), read=read, unread=unread, **{"whole": True, **options}), first)
     for offset, letter in enumerate(target, first):
         if letter != ".":
             looked.feed(offset, letter.encode())
@@ -152,9 +152,27 @@ def test_anchor() -> None:
     assert search("xx|xb", "zxxb", first=5, anchor=(0, 5)) is Doubt.ALIKE
 
 
+def test_lookalikes_further_back() -> None:
+    """A record that occurs further back, too, tells nothing: a target that is behind may hold that one."""
+    assert search("ab|", "ab", whole=False) == Found(offset=2)
+    assert search("ab|", "ab", whole=False, elsewhere=frozenset({b"a", b"b"})) is Doubt.ALIKE
+
+
+@pytest.mark.parametrize(
+    ("target", "has_holes"), [("abcd", False), ("ab.cd", True), ("abc.d", False), ("..abcd", True)]
+)
+def test_holes_before_the_place_are_told(target: str, has_holes: bool) -> None:
+    """Whether records may be gone from the target is told up to the first unread record."""
+    looked = PlaceSearch(Window(position=2, read=(Seen(0, b"a"), Seen(1, b"b")), unread=(Seen(2, b"c"),)), 0)
+    for offset, letter in enumerate(target):
+        if letter != ".":
+            looked.feed(offset, letter.encode())
+    assert looked.has_holes is has_holes
+
+
 def test_search_is_over() -> None:
     """The search goes on behind the place, for copies made again, and ends some way behind or with the first doubt."""
-    looked = PlaceSearch(Window(position=1, read=(Seen(0, b"a"),), unread=(Seen(1, b"b"),), whole=True))
+    looked = PlaceSearch(Window(position=1, read=(Seen(0, b"a"),), unread=(Seen(1, b"b"),), whole=True), 0)
     for offset, letter in enumerate((b"a", b"b")):
         looked.feed(offset, letter)
     for offset in range(2, LOOK_AHEAD + 2):
@@ -162,7 +180,7 @@ def test_search_is_over() -> None:
         looked.feed(offset, b"z")
     assert looked.is_over
     assert looked.result(at_end=False) == Found(offset=1)
-    again = PlaceSearch(Window(position=1, read=(Seen(0, b"a"),), unread=(Seen(1, b"b"),)))
+    again = PlaceSearch(Window(position=1, read=(Seen(0, b"a"),), unread=(Seen(1, b"b"),)), 0)
     for offset, letter in enumerate((b"a", b"b", b"a")):
         again.feed(offset, letter)
     assert again.is_over
