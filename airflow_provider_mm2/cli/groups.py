@@ -14,10 +14,12 @@ from airflow_provider_mm2.cli.output import (
     print_table,
     print_warnings,
 )
+from airflow_provider_mm2.mirror.offsets.positions import Origin
 from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
 from airflow_provider_mm2.mirror.run import locate_groups
 
 FOUND_SOMETHING = 1
+COLUMNS = ("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "exact", "reason")
 
 Only = Annotated[
     list[str] | None,
@@ -25,19 +27,27 @@ Only = Annotated[
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Commit the positions to groups on the target nobody is in.")]
 
+Refine = Annotated[
+    bool,
+    typer.Option("--refine", help="Where MirrorMaker 2's offset syncs give no exact position, find it by reading."),
+]
 
-def groups(flow: Flow, group: Only = None, apply: Apply = False, as_json: AsJson = False) -> None:
+
+def groups(
+    flow: Flow, group: Only = None, refine: Refine = False, apply: Apply = False, as_json: AsJson = False
+) -> None:
     """Tell where each consumer group goes on on the target, exactly, or why that cannot be told."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         loaded = load(flow)
         with clusters(loaded) as pair:
-            report = locate_groups(loaded, pair, only=group or (), apply=apply, stop=stop)
+            report = locate_groups(loaded, pair, only=group or (), apply=apply, refine=refine, stop=stop)
     document = report.to_json()
     print_warnings([*document["warnings"], *ahead_lines(report)])
     if as_json:
         print_document(document)
     else:
-        columns = ("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "exact", "reason")
+        is_by_mm2 = any(row["source"] != Origin.OFFSET_MAP.value for row in document["groups"])
+        columns = (*COLUMNS, "source") if is_by_mm2 else COLUMNS
         print_table(f"flow {loaded.name}, as of {document['as_of']}", document["groups"], columns)
         told = [row for row in document["results"] if apply or row["result"] == "failed"]
         if told:

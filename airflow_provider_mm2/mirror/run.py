@@ -141,14 +141,16 @@ def locate_groups(
     *,
     only: Collection[str] = (),
     apply: bool = False,
+    refine: bool = False,
     stop: Event | None = None,
 ) -> GroupsReport:
     """Where groups stand on the target; with ``apply`` they are committed there.
 
     :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
+    :param refine: for a pair that MirrorMaker 2 filled: look for the record where its state gives no exact position.
     :raises MirrorError: nothing of the groups that were not told is written.
     """
-    return show_groups(flow, pair, only=only, apply=apply, tick=_stopper(stop or Event()))
+    return show_groups(flow, pair, only=only, apply=apply, refine=refine, tick=_stopper(stop or Event()))
 
 
 def run_mirror(

@@ -100,6 +100,8 @@ def position_json(found: GroupPosition) -> dict[str, Any]:
     reason = None if position.reason is None else position.reason.value
     if position.reason is not None and position.distance:
         reason = f"{reason} by {position.distance}"
+    if found.note:
+        reason = f"{reason}; {found.note}" if reason else found.note
     if found.pending:
         reason = f"{reason}; pending" if reason else "pending: an open transaction holds a newer offset"
     return {
@@ -112,4 +114,5 @@ def position_json(found: GroupPosition) -> dict[str, Any]:
         "exact": isinstance(position, Translated) and position.exact and not found.pending,
         "reason": reason,
         "on_target": found.on_target,
+        "source": None if found.origin is None else found.origin.value,
     }

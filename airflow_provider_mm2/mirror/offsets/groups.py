@@ -16,18 +16,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.group_model import GroupRecord
+from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
 from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, StateRecord
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
+from airflow_provider_mm2.mirror.offsets.mm2_positions import locate_by_mm2
+from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
 from airflow_provider_mm2.mirror.offsets.positions import (
     GroupPosition,
     Mirror,
@@ -37,6 +40,7 @@ from airflow_provider_mm2.mirror.offsets.positions import (
 )
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
+from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.standing import compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
@@ -52,11 +56,19 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the source says of the groups; ``answers`` has the offsets of each, or why they cannot be had."""
+
+    as_of_ms: int
+    answers: Mapping[str, GroupOffsets | MirrorError]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
     """What steps 11 and 12 gave."""
 
     as_of_ms: int
-    mirror: Mirror
     records: Mapping[str, GroupRecord]
     positions: Mapping[str, tuple[GroupPosition, ...]]
     outcomes: Mapping[str, GroupOutcome]
@@ -74,8 +86,12 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> GroupsR
     try:
         writer.fence(tick)  # step 10
         record = _read_open_gate(flow, pair, tick)
-        found = _find(flow, pair, record, only=(), tick=tick)  # steps 11 and 12
-        report = _publish(flow, pair, found, writer, tick)  # step 13
+        if record is None:
+            raise FlowNotPrepared(flow=flow.name)
+        asked = _ask(flow, pair, only=(), tick=tick)  # step 11
+        mirror = read_mirror(pair.target, record, tick, source=pair.source)
+        found = _find(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
+        report = _publish(flow, pair, found, mirror, writer, tick)  # step 13
         if flow.sync_group_offsets:
             return _commit(flow, pair, report, writer, tick)  # step 14
         return compare_with_target(pair.target, report, tick)
@@ -84,65 +100,92 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> GroupsR
 
 
 def show_groups(
-    flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str] = (), apply: bool = False, tick: Tick
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    only: Collection[str] = (),
+    apply: bool = False,
+    refine: bool = False,
+    tick: Tick,
 ) -> GroupsReport:
     """Where groups stand on the target; with ``apply`` they are committed there.
 
+    For a flow that never ran they stand where MirrorMaker 2's offset syncs and checkpoints put them, if it mirrored the
+    flow's topics: exact only at a sync of the very record, else so that nothing is missed.
+
     :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
+    :param refine: look for the record itself where MirrorMaker 2's state gives no exact position.
+    :raises FlowNotPrepared: the flow never ran, and MirrorMaker 2 left nothing of its topics.
     :raises MirrorError: as :func:`finish_groups`; without ``apply`` nothing is written.
     """
     if not apply:
-        found = _find(flow, pair, _read_gate(flow, pair, tick), only=only, tick=tick)
-        return compare_with_target(pair.target, _report(flow, found), tick)
+        report = _locate(flow, pair, only=only, refine=refine, tick=tick)
+        return compare_with_target(pair.target, report, tick)
     writer = pair.target.state_writer(naming.groups_id(flow.name))
     try:
         writer.fence(tick)
-        record = _read_open_gate(flow, pair, tick)
-        _ensure_topics(flow, pair, _mm2_topics(flow, pair))
-        report = _report(flow, _find(flow, pair, record, only=only, tick=tick))
+        _read_open_gate(flow, pair, tick)
+        report = _locate(flow, pair, only=only, refine=refine, tick=tick)
+        _ensure_topics(flow, pair, [naming.groups_topic(flow.name)])
         return _commit(flow, pair, report, writer, tick)
     finally:
         writer.close()
 
 
-def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
-    record = _read_gate(flow, pair, tick)
-    check_open(record)
-    return record
-
-
-def _read_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord:
-    gate = naming.gate_topic(flow.name)
-    record = read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
-    if record is None:
-        raise FlowNotPrepared(flow=flow.name)
-    return record
-
-
-def _find(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, *, only: Collection[str], tick: Tick) -> _Found:
-    listed = pair.source.list_groups(every_kind=True)
-    selected, left_out = select_groups(flow, listed)
-    if only:
-        selected = sorted(only)
-    as_of_ms = int(time.time() * 1000)
-    answers = pair.source.group_offsets(selected, tick)
-    mirror = read_mirror(pair.target, record, tick, source=pair.source)
+def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
     policy = Policy.of(flow)
+    record = _read_gate(flow, pair, tick)
+    if record is not None:
+        asked = _ask(flow, pair, only=only, tick=tick)
+        mirror = read_mirror(pair.target, record, tick, source=pair.source)
+        return _report(flow, _find(asked, partial(locate, mirror=mirror, policy=policy)))
+    state = read_mm2_state(flow, pair, tick)
+    if state is None:
+        raise FlowNotPrepared(flow=flow.name)
+    asked = _ask(flow, pair, only=only, tick=tick)
+    found = _find(asked, partial(locate_by_mm2, state=state, policy=policy))
+    report = replace(_report(flow, found), warnings=state.warnings)
+    if not refine:
+        return report
+    refiner = Refiner(pair, state, policy, tick)
+    return replace(report, positions={name: tuple(refiner.refine(each)) for name, each in report.positions.items()})
+
+
+def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord | None:
+    """The gate, which is open; None when the flow never ran."""
+    record = _read_gate(flow, pair, tick)
+    if record is not None:
+        check_open(record)
+    return record
+
+
+def _read_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord | None:
+    gate = naming.gate_topic(flow.name)
+    return read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
+
+
+def _ask(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], tick: Tick) -> _Asked:
+    selected, left_out = select_groups(flow, pair.source.list_groups(every_kind=True))
+    as_of_ms = int(time.time() * 1000)
+    answers = pair.source.group_offsets(sorted(only) if only else selected, tick)
+    return _Asked(as_of_ms=as_of_ms, answers=answers, left_out=left_out)
+
+
+def _find(asked: _Asked, where: Callable[[str, GroupOffsets], Collection[GroupPosition]]) -> _Found:
     positions: dict[str, tuple[GroupPosition, ...]] = {}
     records: dict[str, GroupRecord] = {}
     outcomes: dict[str, GroupOutcome] = {}
-    for name in selected:
-        answer = answers[name]
+    for name, answer in sorted(asked.answers.items()):
         if isinstance(answer, MirrorError):
             positions[name] = ()
             outcomes[name] = GroupOutcome(outcome=Outcome.FAILED, detail=str(answer).split("\n", 1)[0])
             continue
-        records[name] = GroupRecord(name=name, taken_ms=as_of_ms, found=answer)
-        positions[name] = tuple(locate(name, answer, mirror, policy))
+        records[name] = GroupRecord(name=name, taken_ms=asked.as_of_ms, found=answer)
+        positions[name] = tuple(where(name, answer))
         nothing = not target_offsets(positions[name])
         outcomes[name] = GroupOutcome(outcome=Outcome.NOTHING if nothing else Outcome.NOT_ASKED)
     return _Found(
-        as_of_ms=as_of_ms, mirror=mirror, records=records, positions=positions, outcomes=outcomes, left_out=left_out
+        as_of_ms=asked.as_of_ms, records=records, positions=positions, outcomes=outcomes, left_out=asked.left_out
     )
 
 
@@ -161,9 +204,9 @@ def _mm2_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
     return Mm2Topics.of(flow, source_beats=own in pair.source.list_topics())
 
 
-def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, topics: Mm2Topics) -> None:
+def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -> None:
     """Create what this step writes to, on its first run."""
-    present = pair.target.describe_topics([*topics.names, naming.groups_topic(flow.name)])
+    present = pair.target.describe_topics(names)
     pair.target.create_topics(
         [
             NewTopic(
@@ -172,20 +215,22 @@ def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, topics: Mm2Topics) -> No
                 replication_factor=flow.internal_replication_factor,
                 settings={"cleanup.policy": "compact"},
             )
-            for name in (*topics.names, naming.groups_topic(flow.name))
+            for name in names
             if name not in present
         ]
     )
 
 
-def _publish(flow: MirrorFlow, pair: ClusterPair, found: _Found, writer: StateWriter, tick: Tick) -> GroupsReport:
+def _publish(
+    flow: MirrorFlow, pair: ClusterPair, found: _Found, mirror: Mirror, writer: StateWriter, tick: Tick
+) -> GroupsReport:
     topics = _mm2_topics(flow, pair)
-    _ensure_topics(flow, pair, topics)
+    _ensure_topics(flow, pair, [*topics.names, naming.groups_topic(flow.name)])
     snapshot = read_snapshot(pair.target, flow.name, tick)
     published = publish.read_published(pair.target, flow, topics, snapshot, tick)
     every = [position for positions in found.positions.values() for position in positions]
     checkpoints = publish.due_checkpoints(every, published.checkpoints) if topics.checkpoints else []
-    syncs = publish.due_syncs(found.mirror, published.syncs, flow.offset_lag_max) if topics.syncs else []
+    syncs = publish.due_syncs(mirror, published.syncs, flow.offset_lag_max) if topics.syncs else []
     records = [
         *publish.publish_records(flow.name, topics, (checkpoints, syncs), published, snapshot),
         *_snapshot_records(flow, found, snapshot),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind, GroupListing, GroupOffsets
@@ -32,8 +33,17 @@ class Mirror:
 
     maps: Mapping[TopicPartition, OffsetMap]
     log_starts: Mapping[TopicPartition, int]
-    topics: Mapping[str, tuple[str, int]]
+    topics: Topics
     recreated: frozenset[str] = frozenset()
+
+
+class Origin(str, Enum):
+    """What a position follows from."""
+
+    OFFSET_MAP = "offset map"
+    SYNCS_ON_TARGET = "offset syncs on target"
+    SYNCS_ON_SOURCE = "offset syncs on source"
+    CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,8 @@ class GroupPosition:
     :param target: the partition on the target; None where its topic is not mirrored.
     :param pending: an open transaction of the group's application holds a newer source offset.
     :param on_target: what it has committed on the target, where that was asked for.
+    :param origin: what the position follows from; None where MirrorMaker 2 has left nothing to go by.
+    :param note: why the record was looked for and not found, as people are told it.
     """
 
     group: str
@@ -54,6 +66,15 @@ class GroupPosition:
     metadata: str = ""
     pending: bool = False
     on_target: int | None = None
+    origin: Origin | None = Origin.OFFSET_MAP
+    note: str = ""
+
+
+Topics = Mapping[str, tuple[str, int]]
+"""Source topics of a flow, with their name on the target and their partition count."""
+
+Answer = Callable[[TopicPartition, int | None], tuple[Position, Origin | None]]
+"""Where a source position lies on the target, and what that follows from."""
 
 
 def select_groups(flow: MirrorFlow, listed: Collection[GroupListing]) -> tuple[list[str], dict[str, str]]:
@@ -87,31 +108,45 @@ def _rule_against(flow: MirrorFlow, group: GroupListing) -> str | None:
 
 
 def locate(group: str, found: GroupOffsets, mirror: Mirror, policy: Policy) -> list[GroupPosition]:
+    """Where a group stands by the offset map."""
+
+    def answer(part: TopicPartition, offset: int | None) -> tuple[Position, Origin | None]:
+        return _position(part, offset, mirror, policy), Origin.OFFSET_MAP
+
+    return place(group, found, mirror.topics, answer)
+
+
+def place(group: str, found: GroupOffsets, topics: Topics, answer: Answer) -> list[GroupPosition]:
     """Where a group stands: every partition it has committed, and the others of the mirrored topics among them."""
-    return [
-        GroupPosition(
-            group=group,
-            source=part,
-            source_offset=found.offsets.get(part),
-            target=_target_of(part, mirror),
-            position=_position(part, found.offsets.get(part), mirror, policy),
-            metadata=found.metadata.get(part, ""),
-            pending=part in found.pending,
+    placed: list[GroupPosition] = []
+    for part in sorted(set(_partitions(found, topics))):
+        position, origin = answer(part, found.offsets.get(part))
+        placed.append(
+            GroupPosition(
+                group=group,
+                source=part,
+                source_offset=found.offsets.get(part),
+                target=target_of(part, topics),
+                position=position,
+                metadata=found.metadata.get(part, ""),
+                pending=part in found.pending,
+                origin=origin,
+            )
         )
-        for part in sorted(set(_partitions(found, mirror)))
-    ]
+    return placed
 
 
-def _partitions(found: GroupOffsets, mirror: Mirror) -> Iterator[TopicPartition]:
+def _partitions(found: GroupOffsets, topics: Topics) -> Iterator[TopicPartition]:
     yield from found.offsets
     yield from found.pending
     for topic in {part.topic for part in found.offsets}:
-        if topic in mirror.topics:
-            yield from (TopicPartition(topic, number) for number in range(mirror.topics[topic][1]))
+        if topic in topics:
+            yield from (TopicPartition(topic, number) for number in range(topics[topic][1]))
 
 
-def _target_of(part: TopicPartition, mirror: Mirror) -> TopicPartition | None:
-    named = mirror.topics.get(part.topic)
+def target_of(part: TopicPartition, topics: Topics) -> TopicPartition | None:
+    """A source partition's place on the target; None where its topic is not mirrored."""
+    named = topics.get(part.topic)
     return None if named is None else TopicPartition(named[0], part.partition)
 
 

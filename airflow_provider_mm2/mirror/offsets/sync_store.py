@@ -94,6 +94,7 @@ class OffsetSyncStore:
         self._history = history
         self._read = False
         self._syncs: dict[TopicPartition, _Syncs] = {}
+        self._highest: dict[TopicPartition, int] = {}
 
     def add(self, sync: OffsetSync) -> None:
         """Take in the next sync of the topic.
@@ -101,6 +102,7 @@ class OffsetSyncStore:
         When it lies below the latest of its partition on the source, the source was made anew or mirrored again,
         and nothing before counts any more. A target that goes back changes nothing of what is known.
         """
+        self._highest[sync.source] = max(sync.source_offset, self._highest.get(sync.source, 0))
         syncs = self._syncs.get(sync.source)
         only_latest_counts = self._history is SyncHistory.LATEST_THEN_THINNED and not self._read
         if syncs is None or only_latest_counts or sync.source_offset < syncs.latest.source_offset:
@@ -129,6 +131,25 @@ class OffsetSyncStore:
         if sync is None:
             return Untranslatable.BEFORE_FIRST
         return sync.target_offset if sync.source_offset == offset else sync.target_offset + 1
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no sync at all."""
+        return not self._syncs
+
+    def at_or_below(self, source: TopicPartition, offset: int) -> OffsetSync | None:
+        """The sync that a translation goes by; None where there is none."""
+        syncs = self._syncs.get(source)
+        return None if syncs is None else syncs.at_or_below(offset)
+
+    def behind(self) -> frozenset[TopicPartition]:
+        """Partitions that are mirrored again and have not come to where they were.
+
+        What had been mirrored before lies on the target only before the syncs that count now.
+        """
+        return frozenset(
+            part for part, syncs in self._syncs.items() if syncs.latest.source_offset < self._highest[part]
+        )
 
 
 def thinned(slots: Sequence[OffsetSync], new: OffsetSync) -> list[OffsetSync]:

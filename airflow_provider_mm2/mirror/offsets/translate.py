@@ -24,6 +24,10 @@ class Reason(str, Enum):
     EXPIRED = "expired on target"
     RECREATED = "topic was deleted and made anew since"
     FROM_SYNCS = "by MirrorMaker 2's syncs, not exact"
+    FROM_CHECKPOINT = "by MirrorMaker 2's checkpoint, not exact"
+    NO_SYNC = "MirrorMaker 2 has no offset sync of the partition"
+    BEFORE_SYNCS = "before the first offset sync of MirrorMaker 2"
+    PAST_TARGET = "MirrorMaker 2's offset syncs point past the target's end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +93,10 @@ def translate(offset_map: OffsetMap, source_offset: int | None, *, target_log_st
     :param target_log_start: the target's log start, to which a position is raised that has expired.
     """
     if source_offset is None:
-        return _or_earliest(policy.uncommitted, Reason.NOT_COMMITTED, 0, target_log_start)
+        return or_earliest(policy.uncommitted, Reason.NOT_COMMITTED, 0, target_log_start)
     if source_offset < offset_map.source_start:
         distance = offset_map.source_start - source_offset
-        return _or_earliest(policy.behind_start, Reason.BEHIND_START, distance, target_log_start)
+        return or_earliest(policy.behind_start, Reason.BEHIND_START, distance, target_log_start)
     if source_offset > offset_map.source_end:
         distance = source_offset - offset_map.source_end
         if policy.ahead is Otherwise.SKIP:
@@ -115,7 +119,8 @@ def _raised(offset_map: OffsetMap, offset: int, target_log_start: int) -> Transl
     return Translated(offset=target_log_start, exact=False, reason=Reason.EXPIRED, distance=gone)
 
 
-def _or_earliest(choice: Otherwise, reason: Reason, distance: int, target_log_start: int) -> Position:
+def or_earliest(choice: Otherwise, reason: Reason, distance: int, target_log_start: int) -> Position:
+    """No position, or the target's log start where that is the choice."""
     if choice is Otherwise.EARLIEST:
         return Translated(offset=target_log_start, exact=False, reason=reason, distance=distance)
     return Untranslated(reason=reason, distance=distance)

@@ -331,6 +331,7 @@ def test_ahead_of_the_mirror() -> None:
         "exact": False,
         "reason": "ahead of the mirror by 8",
         "on_target": None,
+        "source": "offset map",
     }
     assert world.target_offsets("app") == {0: 10}
     world.run()
