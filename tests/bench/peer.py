@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 import psutil
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from airflow_provider_mm2.local import processes
-from airflow_provider_mm2.local.jars import kafka_classpath
-from airflow_provider_mm2.local.java import run_java
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.bench.loads import PARTITIONS, QUIET, Load, Settings
+from tests.java.mirror_maker import await_peer, dedicated_settings, mirror_maker
 
-JVM_OPTIONS = ("-Xms256m", "-Xmx2g", "-XX:+UseG1GC", "-Djava.awt.headless=true")
-"""Heap and collector of the script ``connect-mirror-maker.sh``."""
-
-START_LIMIT_S = 300.0
 WARM_UP_S = 5.0
 
 _NOT_YET = (
@@ -31,15 +24,6 @@ _NOT_YET = (
     KafkaError._UNKNOWN_TOPIC,
 )
 """What a topic says that is being made."""
-
-_LOG4J = """\
-appender.file.type=Console
-appender.file.name=OUT
-appender.file.layout.type=PatternLayout
-appender.file.layout.pattern=%d{ISO8601} %p %m (%c)%n
-rootLogger.level=warn
-rootLogger.appenderRef.out.ref=OUT
-"""
 
 
 class Tuning(Enum):
@@ -74,10 +58,10 @@ def measure_peer(pair: LocalPair, topic: str, load: Load, tuning: Tuning, second
     """
     alias = f"mm2-{tuning.value}-{load.slug}"
     ends = _end_reader(pair.target.client_settings, f"{alias}.{topic}")
-    with _running(pair, alias, topic, tuning) as peer:
-        _await(peer, lambda: ends() > 0)
+    with mirror_maker(pair.folder / alias, _settings(pair, alias, topic, tuning)) as peer:
+        await_peer(peer, lambda: ends() > 0)
         warm_until = time.monotonic() + min(WARM_UP_S, seconds / 4)
-        _await(peer, lambda: time.monotonic() > warm_until or ends() >= load.records)
+        await_peer(peer, lambda: time.monotonic() > warm_until or ends() >= load.records)
         began, first, cpu = time.monotonic(), ends(), _cpu_s(peer)
         while time.monotonic() - began < seconds and ends() < load.records:
             time.sleep(0.1)
@@ -89,49 +73,10 @@ def measure_peer(pair: LocalPair, topic: str, load: Load, tuning: Tuning, second
         )
 
 
-@contextmanager
-def _running(pair: LocalPair, alias: str, topic: str, tuning: Tuning) -> Iterator[psutil.Process]:
-    folder = pair.folder / alias
-    folder.mkdir(exist_ok=True)
-    settings = _settings(pair, alias, topic, tuning)
-    file = folder / "mm2.properties"
-    file.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()), encoding="utf-8")
-    (folder / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
-    child = run_java(
-        "org.apache.kafka.connect.mirror.MirrorMaker",
-        [file],
-        folder=folder,
-        log_file=folder / "mm2.log",
-        classpath=kafka_classpath(),
-        jvm_options=(*JVM_OPTIONS, f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"),
-    )
-    try:
-        yield psutil.Process(child.pid)
-    finally:
-        processes.end(folder, grace_s=0)
-
-
 def _settings(pair: LocalPair, alias: str, topic: str, tuning: Tuning) -> Mapping[str, str]:
-    """Dedicated mode, one topic, exactly once (which needs a ``read_committed`` consumer), small internal topics."""
-    internal = ("config", "offset", "status")
+    """Dedicated mode, one topic."""
     tuned = _TUNED if tuning is Tuning.TUNED else {}
-    return {
-        "clusters": f"{alias}, target",
-        **{f"{alias}.{key}": value for key, value in pair.source.java_client_settings.items()},
-        **{f"target.{key}": value for key, value in pair.target.java_client_settings.items()},
-        f"{alias}->target.enabled": "true",
-        f"{alias}->target.topics": topic,
-        f"{alias}.consumer.isolation.level": "read_committed",
-        "target.exactly.once.source.support": "enabled",
-        "dedicated.mode.enable.internal.rest": "true",
-        "listeners": "http://127.0.0.1:0",
-        "replication.factor": "1",
-        "sync.topic.acls.enabled": "false",
-        **{f"{name}.topic.replication.factor": "1" for name in ("checkpoints", "heartbeats", "offset-syncs")},
-        **{f"{name}.storage.replication.factor": "1" for name in internal},
-        **{f"{name}.storage.partitions": "1" for name in internal[1:]},
-        **{key.format(alias=alias): value for key, value in tuned.items()},
-    }
+    return dedicated_settings(pair, alias, topic) | {key.format(alias=alias): value for key, value in tuned.items()}
 
 
 def _end_reader(cluster: Settings, topic: str) -> Callable[[], int]:
@@ -148,14 +93,6 @@ def _end_reader(cluster: Settings, topic: str) -> Callable[[], int]:
         return sum(mark[1] for mark in marks if mark is not None)
 
     return ends
-
-
-def _await(peer: psutil.Process, done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while not done():
-        if not processes.alive(peer) or time.monotonic() > deadline:
-            raise RuntimeError(f"MirrorMaker 2 (pid {peer.pid}) ended or copied nothing in {START_LIMIT_S:.0f} s")
-        time.sleep(0.1)
 
 
 def _cpu_s(process: psutil.Process) -> float:
