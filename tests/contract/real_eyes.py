@@ -24,6 +24,11 @@ def end_of(admin: AdminClient, partition: TopicPartition) -> int:
     return _offset(admin, partition, LATEST, IsolationLevel.READ_UNCOMMITTED)
 
 
+def stable_end_of(admin: AdminClient, partition: TopicPartition) -> int:
+    """The last stable offset."""
+    return _offset(admin, partition, LATEST, IsolationLevel.READ_COMMITTED)
+
+
 def read_committed(
     settings: Mapping[str, str], admin: AdminClient, partition: TopicPartition
 ) -> list[tuple[int, Message]]:
