@@ -14,10 +14,12 @@ from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.state import lease
+from tests.cases.group_stage import GroupStage
 from tests.cases.scenario import Scenario
 from tests.contract.real_lab import RealLab, Settings
 
 MakeScenario = Callable[..., Scenario]
+MakeStage = Callable[..., GroupStage]
 MakeCluster = Callable[..., LocalCluster]
 
 
@@ -25,7 +27,8 @@ MakeCluster = Callable[..., LocalCluster]
 def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
     """Make scenarios: ``make_scenario(partitions=3)``, ``make_scenario(strict=True)`` (keys of the flow).
 
-    ``addresses`` puts one on other clusters than the session's pair, ``partitions=0`` creates no topic yet.
+    ``addresses`` puts one on other clusters than the session's pair, ``partitions=0`` creates no topic yet, ``alias``
+    is the source's and part of the names of MirrorMaker 2's topics, which all flows from one source share.
     """
     labs: list[RealLab] = []
     others: list[object] = []
@@ -35,6 +38,7 @@ def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
         addresses: Mapping[str, Settings] | None = None,
         partitions: int = 1,
         settings: Settings | None = None,
+        alias: str = "us",
         **options: Any,
     ) -> Scenario:
         if addresses is not None:
@@ -44,7 +48,7 @@ def make_scenario(pair: LocalPair) -> Iterator[MakeScenario]:
         labs.append(lab)
         topic = f"orders-{lab.new_name()}"
         flow = f"flow-{lab.new_name()}"
-        scenario = Scenario(lab, addresses, flow, topic, options.pop("topics", (topic,)), options)
+        scenario = Scenario(lab, addresses, flow, topic, options.pop("topics", (topic,)), options, alias)
         if partitions:
             scenario.create(partitions=partitions, settings=settings)
         return scenario
@@ -76,6 +80,16 @@ def odd_cluster(_guarded: Path) -> Iterator[LocalCluster]:
 def scenario(make_scenario: MakeScenario) -> Scenario:
     """Give a topic of one partition and a flow that mirrors it."""
     return make_scenario()
+
+
+@pytest.fixture
+def make_stage(make_scenario: MakeScenario) -> MakeStage:
+    """Make scenarios with consumer groups of their own: takes what ``make_scenario`` does."""
+
+    def make(**settings: Any) -> GroupStage:
+        return GroupStage(make_scenario(**settings))
+
+    return make
 
 
 @pytest.fixture(autouse=True)

@@ -60,6 +60,7 @@ class Scenario:
 
     :param addresses: librdkafka settings of ``source`` and ``target``, as a user's connection would have them.
     :param options: keys of the flow beyond name, clusters and topics.
+    :param alias: the source's.
     """
 
     lab: RealLab
@@ -68,6 +69,7 @@ class Scenario:
     topic: str
     topics: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)
+    alias: str = "us"
 
     def source(self, partition: int = 0, topic: str | None = None) -> TopicPartition:
         """A partition of a source topic."""
@@ -75,7 +77,7 @@ class Scenario:
 
     def target(self, partition: int = 0, topic: str | None = None) -> TopicPartition:
         """The partition it is mirrored to."""
-        prefix = "" if self.options.get("replication_policy") == "identity" else "us."
+        prefix = "" if self.options.get("replication_policy") == "identity" else f"{self.alias}."
         return TopicPartition(prefix + (topic or self.topic), partition)
 
     @property
@@ -123,7 +125,7 @@ class Scenario:
     def mirror_flow(self, **options: Any) -> MirrorFlow:
         """The flow; ``options`` win over the scenario's."""
         clusters: dict[str, Any] = {
-            "source": {"alias": "us", "settings": dict(self.addresses["source"])},
+            "source": {"alias": self.alias, "settings": dict(self.addresses["source"])},
             "target": {"alias": "eu", "settings": dict(self.addresses["target"])},
         }
         return MirrorFlow.model_validate(
