@@ -12,11 +12,11 @@ PIP := -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit test-floor lint format bench soak lock clean venv
+.PHONY: help demo test unit test-floor lint format bench bench-offsets soak lock clean venv
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
-	  while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
+	  while IFS='|' read -r name text; do printf '%-20s %s\n' "$$name" "$$text"; done
 
 demo: $(VENV)/.installed $(VENV)/.demo-data ## Two real Kafka clusters, a year of flights, a real Airflow; KEEP=1 leaves its page open
 	$(VENV)/bin/python -m airflow_provider_mm2.local.demo $(if $(KEEP),--keep)
@@ -42,6 +42,9 @@ format: $(VENV)/.installed ## Let ruff format and fix
 
 bench: $(VENV)/.installed ## Measure the copy on the local pair
 	$(VENV)/bin/python -m tests.bench
+
+bench-offsets: $(VENV)/.installed ## Measure how near translated group offsets come
+	$(VENV)/bin/python -m tests.bench.offsets
 
 soak: $(VENV)/.installed ## The long forms of the tests: more kills, more examples
 	MM2_SOAK=1 $(VENV)/bin/python $(TESTS)

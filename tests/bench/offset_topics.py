@@ -20,9 +20,6 @@ from tests.contract.lab import BASE_MS, COMPACTED, Side
 from tests.contract.real_eyes import end_of, read_committed, stable_end_of
 from tests.contract.real_lab import LIMIT_S, RealLab, Settings, until
 
-IN_ONE_TRANSACTION = 10
-"""Records of each partition."""
-
 
 class Shape(str, Enum):
     """What the offsets of a topic are like."""
@@ -32,17 +29,28 @@ class Shape(str, Enum):
     COMPACTED = "compacted"
 
 
-def make_topic(lab: RealLab, source: Settings, topic: str, shape: Shape, *, partitions: int, records: int) -> None:
+def make_topic(
+    lab: RealLab,
+    source: Settings,
+    topic: str,
+    shape: Shape,
+    *,
+    partitions: int,
+    records: int,
+    in_one_transaction: int = 10,
+) -> None:
     """Create a source topic and write ``records`` to each partition, of which aborting and compaction take some.
 
     Every value is unique. A third of the transactions is aborted; a record of the compacted topic has one of
     ``records`` / 4 keys.
+
+    :param in_one_transaction: records of each partition.
     """
     settings = COMPACTED if shape is Shape.COMPACTED else None
     lab.create_topic(Side.SOURCE, topic, partitions=partitions, settings=settings)
     parts = [TopicPartition(topic, number) for number in range(partitions)]
     if shape is Shape.TRANSACTIONAL:
-        _write_transactions(source, parts, records)
+        _write_transactions(source, parts, records, in_one_transaction)
     else:
         _write(source, parts, records, keys=max(1, records // 4))
     if shape is Shape.COMPACTED:
@@ -62,12 +70,12 @@ def _write(source: Settings, parts: list[TopicPartition], records: int, *, keys:
     assert producer.flush(LIMIT_S) == 0
 
 
-def _write_transactions(source: Settings, parts: list[TopicPartition], records: int) -> None:
+def _write_transactions(source: Settings, parts: list[TopicPartition], records: int, in_one: int) -> None:
     producer = Producer({**source, "transactional.id": f"app-{uuid.uuid4().hex[:8]}"})
     producer.init_transactions(LIMIT_S)
-    for count, first in enumerate(range(0, records, IN_ONE_TRANSACTION)):
+    for count, first in enumerate(range(0, records, in_one)):
         producer.begin_transaction()
-        for number in range(first, min(records, first + IN_ONE_TRANSACTION)):
+        for number in range(first, min(records, first + in_one)):
             for part in parts:
                 _produce(producer, part, number, None)
         producer.flush(LIMIT_S)

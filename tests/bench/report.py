@@ -29,15 +29,7 @@ class Measured:
     def to_json(self) -> dict[str, Any]:
         """All figures as plain values, with where they come from."""
         return {
-            "machine": {
-                "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-                "load_average_before": self.load_average,
-                "system": platform.platform(),
-                "python": platform.python_version(),
-                "confluent_kafka": confluent_kafka.version(),
-                "librdkafka": confluent_kafka.libversion()[0],
-                "kafka": KAFKA_VERSION,
-            },
+            "machine": machine_json(self.load_average),
             "loads": [_load_json(load) for load in self.loads],
             "footprints": [asdict(footprint) for footprint in self.footprints],
             "seconds": round(self.seconds, 1),
@@ -54,6 +46,19 @@ class Measured:
                 f"with nothing to copy: {footprint.empty_s:.2f} s, its process {footprint.empty_total_s:.2f} s"
             )
         yield f"all of it in {self.seconds / 60:.1f} minutes; load average before it {self.load_average:.1f}"
+
+
+def machine_json(load_average: float) -> dict[str, Any]:
+    """Where figures come from."""
+    return {
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "load_average_before": load_average,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "confluent_kafka": confluent_kafka.version(),
+        "librdkafka": confluent_kafka.libversion()[0],
+        "kafka": KAFKA_VERSION,
+    }
 
 
 _HEAD = f"{'load':<10}{'who':<14}{'records/s':>12}{'MB/s':>8}{'copy s':>8}{'CPU s':>8}{'us/record':>11}{'peak MB':>9}"

@@ -83,13 +83,17 @@ def scenario(make_scenario: MakeScenario) -> Scenario:
 
 
 @pytest.fixture
-def make_stage(make_scenario: MakeScenario) -> MakeStage:
+def make_stage(make_scenario: MakeScenario) -> Iterator[MakeStage]:
     """Make scenarios with consumer groups of their own: takes what ``make_scenario`` does."""
+    stages: list[GroupStage] = []
 
     def make(**settings: Any) -> GroupStage:
-        return GroupStage(make_scenario(**settings))
+        stages.append(GroupStage(make_scenario(**settings)))
+        return stages[-1]
 
-    return make
+    yield make
+    for stage in stages:
+        stage.close()
 
 
 @pytest.fixture(autouse=True)

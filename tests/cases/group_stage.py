@@ -29,9 +29,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class GroupStage:
-    """A flow whose groups are those that end in its name, so that tests on one pair do not meet."""
+    """A flow whose groups are those that end in its name, so that tests on one pair do not meet.
+
+    Its runs have clients of their own each; whatever it does with groups alone shares a pair.
+    """
 
     scenario: Scenario
+    _pair: ClusterPair | None = None
 
     def __post_init__(self) -> None:
         """Let the flow take no groups but its own."""
@@ -73,11 +77,14 @@ class GroupStage:
         wanted = self.scenario.target(0, topic).topic
         return {number: offset for (found_in, number), offset in found.items() if found_in == wanted}
 
-    def checkpoints(self, name: str, partition: int = 0, *, topic: str | None = None) -> list[tuple[int, int]]:
-        """Source and target offsets of a group's published checkpoints, oldest first."""
-        wanted = self.scenario.target(partition, topic)
-        found = checkpoints_of(self.scenario.addresses["target"], self.scenario.alias, group=self.group(name))
-        return [(each.source_offset, each.target_offset) for each in found if each.target == wanted]
+    def checkpoints(self, name: str, *, topic: str | None = None) -> dict[int, list[tuple[int, int]]]:
+        """Source and target offsets of a group's published checkpoints, oldest first, by partition of one topic."""
+        wanted = self.scenario.target(0, topic).topic
+        found: dict[int, list[tuple[int, int]]] = {}
+        for each in checkpoints_of(self.scenario.addresses["target"], self.scenario.alias, group=self.group(name)):
+            if each.topic == wanted:
+                found.setdefault(each.partition, []).append((each.source_offset, each.target_offset))
+        return found
 
     def syncs(self, partition: int = 0) -> list[tuple[int, int]]:
         """Source and target offsets of a partition's offset syncs, oldest first."""
@@ -94,13 +101,16 @@ class GroupStage:
         return self.with_pair(lambda flow, pair: locate_groups(flow, pair, only=only, apply=apply), **options)
 
     def with_pair(self, do: Callable[[MirrorFlow, ClusterPair], T], **options: Any) -> T:
-        """Do something with clients of its own."""
+        """Do something with the flow and the pair."""
         flow = self.scenario.mirror_flow(**options)
-        pair: ClusterPair = connect(flow)
-        try:
-            return do(flow, pair)
-        finally:
-            pair.close()
+        if self._pair is None:
+            self._pair = connect(flow)
+        return do(flow, self._pair)
+
+    def close(self) -> None:
+        """Let the pair go."""
+        if self._pair is not None:
+            self._pair.close()
 
     def row(self, report: GroupsReport, name: str, partition: int = 0, *, topic: str | None = None) -> dict[str, Any]:
         """One row of the report's document."""

@@ -132,7 +132,7 @@ def test_one_group_that_is_away(make_stage: MakeStage) -> None:
     with pytest.raises(GroupsIncomplete, match="1 of 5"):
         report.raise_incomplete()
     assert [stage.target_offsets(name) for name in ("two", "away", "unrelated")] == [{0: 10}, {}, {}]
-    assert [stage.checkpoints(name) for name in ("two", "away", "unrelated")] == [[(10, 10)], [], []]
+    assert [stage.checkpoints(name) for name in ("two", "away", "unrelated")] == [{0: [(10, 10)]}, {}, {}]
     stage.groups().raise_incomplete()
     assert stage.target_offsets("away") == {0: 30}
 

@@ -51,7 +51,7 @@ def test_partitions_with_and_without_commits(make_stage: MakeStage) -> None:
     assert [stage.row(report, "app", number)["target_offset"] for number in range(3)] == [0, 7, None]
     assert stage.row(report, "app", 2)["reason"] == "no commit on source"
     assert stage.target_offsets("app") == {0: 0, 1: 7}
-    assert [stage.checkpoints("app", number) for number in range(3)] == [[(0, 0)], [(7, 7)], []]
+    assert stage.checkpoints("app") == {0: [(0, 0)], 1: [(7, 7)]}
     stage.groups(uncommitted="earliest")
     assert stage.target_offsets("app") == {0: 0, 1: 7, 2: 0}
 
@@ -81,7 +81,7 @@ def test_idle_topic(make_stage: MakeStage) -> None:
     stage.scenario.run()
     assert stage.syncs()[0] == (0, 0)
     assert stage.syncs()[-1] == (99, 99)
-    assert stage.checkpoints("app") == [(100, 100)]
+    assert stage.checkpoints("app") == {0: [(100, 100)]}
     store = OffsetSyncStore()
     for sync in syncs_of(stage.scenario.addresses["target"], stage.scenario.alias, stage.scenario.topic):
         store.add(sync)
@@ -97,13 +97,13 @@ def test_restart_does_not_go_back(make_stage: MakeStage) -> None:
     stage.scenario.run(groups=("nobody",))
     stage.publish("app", source_offset=51, target_offset=80)
     stage.groups()
-    assert stage.checkpoints("app") == [(51, 80)]
+    assert stage.checkpoints("app") == {0: [(51, 80)]}
     stage.commit("app", 200)
     stage.groups()
-    assert stage.checkpoints("app") == [(51, 80), (200, 200)]
+    assert stage.checkpoints("app") == {0: [(51, 80), (200, 200)]}
     stage.commit("app", 150)
     report = stage.groups()
-    assert stage.checkpoints("app") == [(51, 80), (200, 200), (150, 150)]
+    assert stage.checkpoints("app") == {0: [(51, 80), (200, 200), (150, 150)]}
     assert stage.target_offsets("app") == {0: 200}
     ahead = {"topic": stage.scenario.target().topic, "partition": 0, "offsets": 50}
     assert stage.result(report, "app")["ahead"] == [ahead]
@@ -143,7 +143,7 @@ def test_default_filters(make_stage: MakeStage) -> None:
     }
     named = stage.groups(groups=[*stage.scenario.options["groups"], stage.group("connect-sink")])
     assert set(named.positions) == {stage.group("app"), stage.group("connect-sink")}
-    assert stage.checkpoints("connect-sink") == [(5, 5)]
+    assert stage.checkpoints("connect-sink") == {0: [(5, 5)]}
 
 
 def test_the_same_number_is_another_place(make_stage: MakeStage) -> None:
