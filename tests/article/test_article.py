@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.positions import target_offsets
 from tests.article.mirrored import PARTITIONS, MirroredTopics, Values, read_from, read_some
+from tests.cases.conftest import MakeStage
+from tests.cases.group_stage import GroupStage
 from tests.cases.scenario import records
 from tests.java.program import JavaProgram
 
@@ -45,31 +49,18 @@ def test_a_python_application(mirrored: MirroredTopics) -> None:
 
 
 def test_a_java_application(mirrored: MirroredTopics, remote_clusters: JavaProgram) -> None:
-    """K71: MirrorMaker 2's client finds both upstream clusters, and reads our positions, the same for every partition.
+    """MirrorMaker 2's client reads our positions: the same for each group and partition, K69's names and notes too.
 
-    From each it is given exactly what the group has not read; markers, aborted records and holes are between.
+    From each position it is given exactly what the group has not read, over markers, aborted records and holes.
     """
     stage, scenario = mirrored.stage, mirrored.stage.scenario
-    first = f"first-{scenario.flow}"
-    scenario.create(topic=f"{first}.heartbeats")
-    scenario.produce(*records(1), topic=f"{first}.heartbeats")
-    topics = (*scenario.topics, f"{first}.heartbeats")
-    scenario.run(topics=topics)
+    scenario.run()
     mirrored.look()
-    committed = {f"app-{seed}": mirrored.commit_randomly(f"app-{seed}", seed) for seed in range(4)}
-    scenario.run(topics=topics)
-    said = Said(
-        remote_clusters.run(
-            scenario.addresses["target"]["bootstrap.servers"], scenario.alias, *map(stage.group, committed)
-        )
-    )
-    assert {scenario.alias, first} <= {*said.one("upstream")}
-    assert {tuple(hop) for hop in said.all("hops")} >= {(scenario.alias, "1"), (first, "2"), ("nowhere", "-1")}
-    assert f"{scenario.alias}.checkpoints.internal" in said.one("checkpoints")
-    assert {f"{scenario.alias}.heartbeats", f"{scenario.alias}.{first}.heartbeats"} <= {*said.one("heartbeats")}
-    heartbeats = [f"{scenario.alias}.heartbeats", f"{scenario.alias}.{first}.heartbeats"]
-    assert said.one("remote") == sorted([*(scenario.target(0, topic).topic for topic in scenario.topics), *heartbeats])
-    report = stage.locate(topics=topics)
+    committed = {name: mirrored.commit_randomly(name, seed) for seed, name in enumerate(("app", "b.c", "группа", "d"))}
+    noted = mirrored.partitions[3]
+    commit_with_note(mirrored, "группа", noted, committed["группа"][noted], "заметка")
+    report = scenario.run().groups
+    said = Said(ask(remote_clusters, stage, *committed))
     for name, offsets in committed.items():
         translated = positions_of(mirrored, report, name)
         assert said.positions(stage.group(name)) == translated
@@ -78,6 +69,38 @@ def test_a_java_application(mirrored: MirroredTopics, remote_clusters: JavaProgr
         for part, offset in offsets.items():
             source = mirrored.both[part].source
             assert given.get(mirrored.target(part), []) == [source[at] for at in source if at >= offset]
+    assert said.notes() == {(stage.group("группа"), mirrored.target(noted)): "заметка"}
+
+
+def test_a_java_application_finds_its_clusters(make_stage: MakeStage, remote_clusters: JavaProgram) -> None:
+    """K71: MirrorMaker 2's client finds the source, and what is behind it, by heartbeats; and the topics from there."""
+    stage = make_stage()
+    scenario, first = stage.scenario, f"first-{stage.scenario.flow}"
+    scenario.alias = f"us-{scenario.flow}"
+    scenario.create(topic=f"{first}.heartbeats")
+    scenario.produce(*records(1), topic=f"{first}.heartbeats")
+    scenario.run(topics=(*scenario.topics, f"{first}.heartbeats"))
+    said = Said(ask(remote_clusters, stage))
+    heartbeats = {f"{scenario.alias}.heartbeats", f"{scenario.alias}.{first}.heartbeats"}
+    assert {scenario.alias, first} <= {*said.one("upstream")}
+    assert {tuple(hops) for hops in said.all("hops")} >= {(scenario.alias, "1"), (first, "2"), ("nowhere", "-1")}
+    assert f"{scenario.alias}.checkpoints.internal" in said.one("checkpoints")
+    assert heartbeats <= {*said.one("heartbeats")}
+    assert {*said.one("remote")} == {scenario.target().topic} | heartbeats
+
+
+def commit_with_note(mirrored: MirroredTopics, name: str, part: TopicPartition, offset: int, note: str) -> None:
+    """Commit as an application does that writes something beside its offset."""
+    source, group = mirrored.stage.scenario.addresses["source"], mirrored.stage.group(name)
+    consumer = Consumer({**source, "group.id": group, "enable.auto.commit": False})
+    consumer.commit(offsets=[KafkaPartition(*part, offset, note)], asynchronous=False)
+    consumer.close()
+
+
+def ask(program: JavaProgram, stage: GroupStage, *names: str) -> list[str]:
+    """What the Java application finds on the target."""
+    address = stage.scenario.addresses["target"]["bootstrap.servers"]
+    return program.run(address, stage.scenario.alias, lines=[stage.group(name) for name in names])
 
 
 class Said:
@@ -99,6 +122,11 @@ class Said:
         """Translated offsets of a group."""
         rows = [fields for fields in self.all("offset") if fields[0] == group]
         return {TopicPartition(topic, int(number)): int(offset) for _, topic, number, offset, _ in rows}
+
+    def notes(self) -> dict[tuple[str, TopicPartition], str]:
+        """What stands beside offsets, where something does."""
+        rows = [fields for fields in self.all("offset") if fields[-1]]
+        return {(group, TopicPartition(topic, int(number))): note for group, topic, number, _, note in rows}
 
     def records(self, group: str) -> Values:
         """Values that a group was given, by target partition."""

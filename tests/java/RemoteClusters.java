@@ -1,3 +1,5 @@
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,10 +19,12 @@ import org.apache.kafka.connect.mirror.RemoteClusterUtils;
  * An application that was failed over: what MirrorMaker 2's client says of a cluster, and each group's records from its
  * translated position on.
  *
- * Arguments: bootstrap servers, source alias, groups. Prints one fact a line, its fields separated by tabs.
+ * Arguments: bootstrap servers, source alias. Input: groups, one a line. Prints one fact a line, its fields separated
+ * by tabs. Input and output are UTF-8, whatever the machine's locale is.
  */
 public final class RemoteClusters {
     private static final Duration LIMIT = Duration.ofSeconds(30);
+    private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     public static void main(String[] arguments) throws Exception {
         Map<String, Object> target = new HashMap<>();
@@ -34,15 +38,14 @@ public final class RemoteClusters {
             Set<String> asked = new TreeSet<>(client.upstreamClusters());
             asked.add("nowhere");
             for (String upstream : asked) {
-                System.out.println("hops\t" + upstream + "\t" + client.replicationHops(upstream));
+                OUT.println("hops\t" + upstream + "\t" + client.replicationHops(upstream));
             }
         }
-        for (int i = 2; i < arguments.length; i++) {
-            String group = arguments[i];
+        for (String group : new String(System.in.readAllBytes(), StandardCharsets.UTF_8).lines().toList()) {
             Map<TopicPartition, OffsetAndMetadata> positions =
                 RemoteClusterUtils.translateOffsets(target, alias, group, LIMIT);
             for (Map.Entry<TopicPartition, OffsetAndMetadata> each : positions.entrySet()) {
-                System.out.println(String.join("\t", "offset", group, each.getKey().topic(),
+                OUT.println(String.join("\t", "offset", group, each.getKey().topic(),
                     "" + each.getKey().partition(), "" + each.getValue().offset(), each.getValue().metadata()));
             }
             goOn(target, group, positions);
@@ -52,7 +55,7 @@ public final class RemoteClusters {
     private static void say(String what, Iterable<String> names) {
         Set<String> sorted = new TreeSet<>();
         names.forEach(sorted::add);
-        System.out.println(what + "\t" + String.join("\t", sorted));
+        OUT.println(what + "\t" + String.join("\t", sorted));
     }
 
     /** Assigns the partitions, seeks to the positions, and reads to the end. */
@@ -74,7 +77,7 @@ public final class RemoteClusters {
                     throw new IllegalStateException("the end of " + left + " was not reached");
                 }
                 for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofMillis(100))) {
-                    System.out.println(String.join("\t", "record", group, record.topic(),
+                    OUT.println(String.join("\t", "record", group, record.topic(),
                         "" + record.partition(), "" + record.offset(), record.value()));
                 }
                 left.removeIf(part -> consumer.position(part) >= ends.get(part));

@@ -32,13 +32,15 @@ class JavaProgram:
     name: str
     classes: Path
 
-    def run(self, *arguments: str) -> list[str]:
+    def run(self, *arguments: str, lines: Sequence[str] = ()) -> list[str]:
         """Run it; the lines of its standard output.
 
+        :param lines: its standard input. Arguments go by the machine's locale, so what may not be ASCII goes here.
         :raises AssertionError: it failed, with what it wrote to its standard error.
         """
         classpath = f"{self.classes}{os.pathsep}{kafka_classpath()}"
-        done = _java(self.classes, [*JVM_OPTIONS, "-cp", classpath, self.name, *arguments])
+        command = [*JVM_OPTIONS, "-cp", classpath, self.name, *arguments]
+        done = _java(self.classes, command, given="".join(f"{line}\n" for line in lines))
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
@@ -67,6 +69,6 @@ def _kafka_jars() -> list[Path]:
     return sorted(Path(kafka_classpath()).parent.glob("*.jar"))
 
 
-def _java(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _java(folder: Path, arguments: Sequence[str], *, given: str = "") -> subprocess.CompletedProcess[str]:
     command = [str(java_path()), mark(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return subprocess.run(command, input=given, capture_output=True, encoding="utf-8", timeout=LIMIT_S, check=False)
