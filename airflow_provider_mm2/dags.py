@@ -14,6 +14,7 @@ from typing import Any
 
 from airflow.sdk import DAG, TaskGroup, TriggerRule
 
+from airflow_provider_mm2.flow_argument import FlowGiven
 from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets
 from airflow_provider_mm2.mirror.errors import FlowInvalid, SecretInFlow
 from airflow_provider_mm2.mirror.flow import UNTIMED, DagSettings, MirrorFlow
@@ -25,7 +26,6 @@ from airflow_provider_mm2.mirror.flow_file import (
     problem_in,
     read_flows,
 )
-from airflow_provider_mm2.operators.flow_task import FlowGiven
 from airflow_provider_mm2.operators.groups import SyncGroupOffsetsOperator
 from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.operators.mirror import (

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import socket
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import datetime, timezone
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
-from airflow_provider_mm2.hooks.cluster import pair_settings, refuse_plain_secrets, refuse_plain_secrets_in
-from airflow_provider_mm2.mirror.errors import BoundRefused, MirrorError, Stopped
-from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.flow_file import find_flow, flow_folder, flow_from_mapping
-from airflow_provider_mm2.operators.interval import Given, RunInterval, RunTimes, plain, resolve_interval, show
-from airflow_provider_mm2.version_compat import AirflowFailException
+from airflow_provider_mm2.flow_argument import FlowGiven, airflow_failures, find_given_flow, refuse_secrets
+from airflow_provider_mm2.hooks.cluster import pair_settings
+from airflow_provider_mm2.mirror.errors import Stopped
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.run_interval import Given, RunInterval, resolve_interval, run_times, show
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
     from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-
-FlowGiven = MirrorFlow | Mapping[str, Any] | str | Path
 
 CLOCK_SKEW_S = 30.0
 """How far a worker's clock may be behind the scheduler's: a run begins the moment its end has come, there."""
@@ -61,7 +57,7 @@ class FlowOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        _refuse_secrets(flow)
+        refuse_secrets(flow)
         self.flow = flow
         self.source_conn_id = source_conn_id
         self.target_conn_id = target_conn_id
@@ -103,20 +99,12 @@ class FlowOperator(BaseOperator):
         :raises FlowNotFound: there is none of this name or path.
         :raises FlowInvalid: what is there is not a flow.
         """
-        flow = self._found_flow(context)
-        replaced = {
-            side: ClusterSettings(alias=getattr(flow, side).alias, connection=connection)
-            for side, connection in (("source", self.source_conn_id), ("target", self.target_conn_id))
-            if connection
-        }
-        return flow.model_copy(update=replaced)
-
-    def _found_flow(self, context: Context) -> MirrorFlow:
-        if isinstance(self.flow, MirrorFlow):
-            return self.flow
-        if isinstance(self.flow, Mapping):
-            return flow_from_mapping(self.flow, label="flow=")
-        return find_flow(str(self.flow), flow_folder(Path(context["dag"].fileloc).parent / "flows"))
+        return find_given_flow(
+            self.flow,
+            dag_file=context["dag"].fileloc,
+            source_conn_id=self.source_conn_id,
+            target_conn_id=self.target_conn_id,
+        )
 
     def attempt(self, context: Context) -> str:
         """Who this attempt is, for whoever waits for it."""
@@ -128,7 +116,7 @@ class FlowOperator(BaseOperator):
     def _bounds(self, flow: MirrorFlow, context: Context) -> RunBounds:
         from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 
-        chosen = resolve_interval(until=self.until, since=self.since, times=_run_times(context), strict=flow.strict)
+        chosen = resolve_interval(until=self.until, since=self.since, times=run_times(context), strict=flow.strict)
         self._wait_for_clock(chosen)
         bounds = RunBounds(until=chosen.until, since=chosen.since, started=datetime.now(timezone.utc))
         bounds.check()
@@ -145,44 +133,8 @@ class FlowOperator(BaseOperator):
             raise Stopped
 
 
-@contextmanager
-def airflow_failures() -> Iterator[None]:
-    """Turn what cannot be mended by a retry into the exception that makes Airflow give up at once."""
-    try:
-        yield
-    except MirrorError as error:
-        if error.retriable:
-            raise
-        raise AirflowFailException(str(error)) from error
-
-
 def _connect(flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]]) -> ClusterPair:
     """The two clusters. Imported here: parsing a DAG must not load the Kafka client."""
     from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 
     return connect(flow, settings=settings)
-
-
-def _run_times(context: Context) -> RunTimes:
-    run: Any = context.get("dag_run")
-    if run is None:
-        raise BoundRefused(bound="until", problem="there is no DAG run to take it from, and no until= was given")
-    start, end = context.get("data_interval_start"), context.get("data_interval_end")
-    return RunTimes(
-        interval_start=None if start is None else plain(start),
-        interval_end=None if end is None else plain(end),
-        run_after=plain(run.run_after),
-        timetable=type(context["dag"].timetable).__name__,
-    )
-
-
-def _refuse_secrets(flow: FlowGiven) -> None:
-    """Refuse plain secrets while the DAG is parsed: Airflow stores templated arguments in its database."""
-    if isinstance(flow, MirrorFlow):
-        refuse_plain_secrets(flow)
-    elif isinstance(flow, Mapping):
-        for side in ("source", "target"):
-            cluster = flow.get(side)
-            settings = cluster.get("settings") if isinstance(cluster, Mapping) else None
-            if isinstance(cluster, Mapping) and isinstance(settings, Mapping):
-                refuse_plain_secrets_in(str(cluster.get("alias", side)), settings)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias, BaseOperator, Context, TriggerRule
 
+from airflow_provider_mm2.flow_argument import airflow_failures
 from airflow_provider_mm2.mirror.errors import ShardUnknown, TasksFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.operators.flow_task import FlowOperator, airflow_failures
+from airflow_provider_mm2.operators.flow_task import FlowOperator
 from airflow_provider_mm2.operators.progress import ProgressLog
 from airflow_provider_mm2.version_compat import task_states
 

@@ -9,7 +9,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds, from_ms
 from airflow_provider_mm2.mirror.model import PartitionResult, ShardResult, total
 from airflow_provider_mm2.mirror.run import partition_json
-from airflow_provider_mm2.operators.interval import show
+from airflow_provider_mm2.run_interval import show
 
 PARTITIONS_LISTED = 50
 TOPICS_LISTED = 500

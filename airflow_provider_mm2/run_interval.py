@@ -1,11 +1,15 @@
-"""Up to which time a run mirrors: what the operator was told, else what Airflow knows of the run. Pure."""
+"""Up to which time a run mirrors: what the task was told, else what Airflow knows of the run. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
 
 Given = str | datetime | None
 """A bound as an operator takes it: empty text, as templates of missing values give, counts as not given."""
@@ -41,6 +45,23 @@ class RunInterval:
     since: datetime | None
     why: str
     given: bool
+
+
+def run_times(context: Context) -> RunTimes:
+    """The times in a task's context.
+
+    :raises BoundRefused: the task does not belong to a run.
+    """
+    run: Any = context.get("dag_run")
+    if run is None:
+        raise BoundRefused(bound="until", problem="there is no DAG run to take it from, and no until= was given")
+    start, end = context.get("data_interval_start"), context.get("data_interval_end")
+    return RunTimes(
+        interval_start=None if start is None else plain(start),
+        interval_end=None if end is None else plain(end),
+        run_after=plain(run.run_after),
+        timetable=type(context["dag"].timetable).__name__,
+    )
 
 
 def resolve_interval(*, until: Given, since: Given, times: RunTimes, strict: bool) -> RunInterval:

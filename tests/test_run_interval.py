@@ -8,7 +8,7 @@ import pendulum
 import pytest
 
 from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing
-from airflow_provider_mm2.operators.interval import Given, RunTimes, parse_bound, resolve_interval
+from airflow_provider_mm2.run_interval import Given, RunTimes, parse_bound, resolve_interval
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=timezone.utc)
 ONE = MIDNIGHT + timedelta(hours=1)
