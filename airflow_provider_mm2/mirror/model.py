@@ -84,11 +84,12 @@ class LogOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
-    """One visible record of a state topic; ``value`` None is a tombstone."""
+    """One visible record of a state topic; ``value`` None is a tombstone. When it was written says nothing of it."""
 
     offset: int
     key: bytes | None
     value: bytes | None
+    timestamp_ms: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,6 +93,15 @@ def test_active_group(lab: Lab, route: Route, group: str, kind: GroupKind) -> No
     assert offsets_of(lab, group) == GroupOffsets(offsets={route.target(): 3})
 
 
+def test_group_on_the_source(lab: Lab, route: Route, group: str) -> None:
+    """Who is in a group can be asked of the source, too, where nothing can be written."""
+    assert lab.pair.source.describe_groups([group], no_tick)[group] == GroupState(name=group, exists=False)
+    with lab.member(Side.SOURCE, group, route.topic, GroupKind.CLASSIC):
+        state = lab.pair.source.describe_groups([group], no_tick)[group]
+        assert isinstance(state, GroupState)
+        assert [member.split()[0] for member in state.members] == ["somebody"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_group_that_members_left(lab: Lab, route: Route, group: str, kind: GroupKind) -> None:
     """A group that its members left is written again; only a classic one is marked as once used."""

@@ -79,7 +79,12 @@ class FakeReader:
         tick()
         log = self._cluster.log(partition)
         return [
-            LogRecord(offset=entry.offset, key=entry.message.key, value=entry.message.value)
+            LogRecord(
+                offset=entry.offset,
+                key=entry.message.key,
+                value=entry.message.value,
+                timestamp_ms=entry.message.timestamp_ms,
+            )
             for entry in log.visible(start)
             if entry.message is not None
         ]
@@ -129,6 +134,11 @@ class FakeReader:
         """Offsets of groups."""
         tick()
         return self._groups.offsets(groups, stable=stable)
+
+    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
+        """Whether somebody is in each group."""
+        tick()
+        return self._groups.describe(groups)
 
     def close(self) -> None:
         """Nothing to let go."""
@@ -189,11 +199,6 @@ class FakeTarget(FakeReader):
         self._cluster.reach()
         offsets = self._cluster.groups.get(group, {})
         return {partition: offsets[partition] for partition in partitions if partition in offsets}
-
-    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
-        """Whether somebody is in each group."""
-        tick()
-        return self._groups.describe(groups)
 
     def commit_groups(
         self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick

@@ -30,6 +30,10 @@ Tick = Callable[[], None]
 """Called at least once a second by everything that waits; raises to end the wait (lease lost, stop asked for)."""
 
 
+def no_tick() -> None:
+    """Let it wait."""
+
+
 class ClusterReader(Protocol):
     """Read access to one cluster. No call writes, commits or lets the broker create a topic."""
 
@@ -96,6 +100,9 @@ class ClusterReader(Protocol):
         transaction may replace is waited for, for a moment; what stays open is given as it last was, and ``pending``.
         """
 
+    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
+        """Whether somebody is in each group, or why that cannot be told."""
+
     def close(self) -> None:
         """Let the clients go; calling it twice is fine."""
 
@@ -111,9 +118,6 @@ class TargetCluster(ClusterReader, Protocol):
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable committed offsets of a group; a partition without one is left out."""
-
-    def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
-        """Whether somebody is in each group, or why that cannot be told."""
 
     def commit_groups(
         self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick

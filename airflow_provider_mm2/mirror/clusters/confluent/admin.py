@@ -24,6 +24,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     refusal,
     translate,
 )
+from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import MirrorError, SettingRefused, TopicDeleted
 from airflow_provider_mm2.mirror.model import LogOffsets, NewTopic, TopicInfo, TopicPartition, TopicSetting
 
@@ -43,10 +44,14 @@ _TOPIC_OVERRIDE = 1
 
 
 class Admin:
-    """An admin client of one cluster; every call waits at most ``limit_s`` and gives plain values or our errors."""
+    """An admin client of one cluster; every call waits at most ``limit_s`` and gives plain values or our errors.
 
-    def __init__(self, *, alias: str, settings: Settings, limit_s: float = CALL_LIMIT_S) -> None:
+    :param tick: called in every wait, beside the one that some calls are given.
+    """
+
+    def __init__(self, *, alias: str, settings: Settings, limit_s: float = CALL_LIMIT_S, tick: Tick = no_tick) -> None:
         self.alias = alias
+        self._tick = tick
         self.watch = FailureWatch(alias=alias, servers=str(settings["bootstrap.servers"]))
         self.limit_s = limit_s
         config: dict[str, Any] = {**admin_settings(settings), "error_cb": self.watch}
@@ -65,6 +70,7 @@ class Admin:
         deadline = time.monotonic() + self.limit_s
         while pending:
             pending = wait(pending, timeout=0.1).not_done
+            self._tick()
             self.client.poll(0)
             self.watch.raise_refused()
             if pending and time.monotonic() > deadline:
@@ -259,5 +265,11 @@ class Admin:
             self.client.poll(0.05)
 
     def close(self) -> None:
-        """Serve what is left; the client goes with its last reference."""
-        self.client.poll(0)
+        """Serve what is left and let the client go, here and now.
+
+        The exceptions of failed futures keep whole frames alive, and a client that ends with them ends wherever Python
+        collects them: in an event loop it blocks everybody.
+        """
+        client: AdminClient | None = self.__dict__.pop("client", None)
+        if client is not None:
+            client.poll(0)

@@ -17,9 +17,9 @@ from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFe
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader, bytes_of, record_of
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
-from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
-from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     CopierSettings,
@@ -39,11 +39,13 @@ STATE_TIMEOUT_S = 30
 class ConfluentCluster:
     """One cluster, read and (as a target) written."""
 
-    def __init__(self, *, alias: str, settings: Settings, state_timeout_s: int = STATE_TIMEOUT_S) -> None:
+    def __init__(
+        self, *, alias: str, settings: Settings, state_timeout_s: int = STATE_TIMEOUT_S, tick: Tick = no_tick
+    ) -> None:
         self.alias = alias
         self._state_timeout_s = min(state_timeout_s, STATE_TIMEOUT_S)
         self.settings = settings
-        self.admin = Admin(alias=alias, settings=settings)
+        self.admin = Admin(alias=alias, settings=settings, tick=tick)
         self._reader = RangeReader(alias=alias, settings=settings, watch=self.admin.watch)
         self._fetcher = OffsetFetcher(admin_settings(settings))
         self._groups = Groups(self.admin, self._fetcher)
@@ -73,13 +75,18 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         start = max(start, self.admin.log_offsets([partition])[partition].start)
         return [
-            LogRecord(offset=message.offset() or 0, key=bytes_of(message.key()), value=bytes_of(message.value()))
+            LogRecord(
+                offset=message.offset() or 0,
+                key=bytes_of(message.key()),
+                value=bytes_of(message.value()),
+                timestamp_ms=message.timestamp()[1],
+            )
             for message in self._reader.records(partition, start, None, tick)
         ]
 
     def first_visible(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int] | None:
         """See :class:`ClusterReader`."""
-        for message in self.records(partition, start, end, _no_tick):
+        for message in self.records(partition, start, end, no_tick):
             return message.offset() or 0, message.timestamp()[1]
         return None
 
@@ -140,7 +147,7 @@ class ConfluentCluster:
         return self._groups.offsets(groups, tick, stable=stable)
 
     def describe_groups(self, groups: Collection[str], tick: Tick) -> Mapping[str, GroupState | MirrorError]:
-        """See :class:`TargetCluster`."""
+        """See :class:`ClusterReader`."""
         return self._groups.describe(groups, tick)
 
     def commit_groups(
@@ -191,10 +198,13 @@ class ConfluentPair:
         self.target.close()
 
 
-def connect(flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | None = None) -> ConfluentPair:
+def connect(
+    flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | None = None, tick: Tick = no_tick
+) -> ConfluentPair:
     """The two clusters of a flow; nothing is contacted yet.
 
     :param settings: alias to librdkafka settings, from whoever resolved the connections; the flow's own otherwise.
+    :param tick: called in every wait for an admin request, so that a cluster that is gone holds nobody who stops.
     :raises SettingsError: a variable is missing or a setting is refused.
     """
     given = settings or {}
@@ -203,11 +213,16 @@ def connect(flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | 
             alias=cluster.alias,
             settings=resolve_settings(cluster, given.get(cluster.alias)),
             state_timeout_s=flow.transaction_timeout_s,
+            tick=tick,
         )
         for cluster in (flow.source, flow.target)
     )
     return ConfluentPair(source=source, target=target)
 
 
-def _no_tick() -> None:
-    return None
+def checked_settings(alias: str, given: Mapping[str, object]) -> Settings:
+    """Settings that no flow names, taken as they are.
+
+    :raises SettingRefused: a callback is given, or there is no ``bootstrap.servers``.
+    """
+    return resolve_settings(ClusterSettings.model_construct(alias=alias), given)
