@@ -254,6 +254,17 @@ class ShardUnknown(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class ConditionRefused(SettingsError):
+    """What a sensor is to wait for cannot be meant."""
+
+    argument: str
+    problem: str
+    found: ClassVar[str] = "the sensor's {argument} is refused: {problem}"
+    likely_cause: ClassVar[str] = "a template that rendered to something else, or a value of another kind"
+    next_move: ClassVar[str] = "compare with the sensor's documentation; docs/how-to/groups.md shows each of them"
+
+
+@dataclass(kw_only=True, eq=False)
 class TasksFailed(MirrorError):
     """Tasks of a run before this one did not succeed, so the run must not look as if it had."""
 
@@ -380,6 +391,61 @@ class GroupActive(RetriableError):
     found: ClassVar[str] = "group {group!r} is active on the target (members: {members}); nothing of it was written"
     likely_cause: ClassVar[str] = "its consumers run on the target already, or have just been started there"
     next_move: ClassVar[str] = "stop them and run it again, or leave them: an active group keeps its own position"
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupUnknown(MirrorError):
+    """Nobody knows of a group."""
+
+    group: str
+    looked_in: str
+    found: ClassVar[str] = "there is no sign of group {group!r} in {looked_in}"
+    likely_cause: ClassVar[str] = (
+        "a misspelt name, a group that the mirror leaves out (groups, groups_exclude), or one that never committed"
+    )
+    next_move: ClassVar[str] = "'mm2 groups FLOW' lists the groups of a flow, and those left out with the rule"
+
+
+@dataclass(kw_only=True, eq=False)
+class CheckpointsMissing(MirrorError):
+    """A cluster has no checkpoints of groups from another one."""
+
+    alias: str
+    source_alias: str
+    topic: str
+    upstream: tuple[str, ...]
+    found: ClassVar[str] = (
+        "cluster {alias!r} has no topic {topic!r}, so no checkpoints of groups from {source_alias!r} "
+        "(by their heartbeats mirrored here: {upstream})"
+    )
+    likely_cause: ClassVar[str] = (
+        "another alias, separator or replication policy than the mirror's, or it publishes no checkpoints"
+    )
+    next_move: ClassVar[str] = "give the mirror's own alias and policy, or turn emit_checkpoints on and run it once"
+
+
+@dataclass(kw_only=True, eq=False)
+class ReadTimedOut(RetriableError):
+    """A topic could not be read to its end in time; nothing of it was used."""
+
+    alias: str
+    topic: str
+    seconds: float
+    found: ClassVar[str] = "{topic!r} on {alias!r} was not read to its end within {seconds:.0f} s; nothing of it counts"
+    likely_cause: ClassVar[str] = "a slow or busy cluster, or a topic that was never compacted"
+    next_move: ClassVar[str] = "ask again, with a longer limit_s"
+
+
+@dataclass(kw_only=True, eq=False)
+class WaitBroken(RetriableError):
+    """A deferred task's trigger met an error that may pass."""
+
+    problem: str
+    found: ClassVar[str] = "the wait was broken off in the triggerer: {problem}"
+    likely_cause: ClassVar[str] = "what is said above"
+    next_move: ClassVar[str] = (
+        "let Airflow try again, or set silent_fail=True, which logs such errors and goes on waiting"
+    )
 
 
 @dataclass(kw_only=True, eq=False)

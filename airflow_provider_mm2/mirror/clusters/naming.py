@@ -6,11 +6,12 @@ Source: MirrorMaker 2, ``ReplicationPolicy``, ``DefaultReplicationPolicy``, ``Id
 from __future__ import annotations
 
 import importlib
+import re
 import zlib
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.errors import PolicyNotUsable
-from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.flow import NAME_PATTERN, MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 HEARTBEATS_TOPIC = "heartbeats"
@@ -36,7 +37,7 @@ class DefaultReplicationPolicy:
         ``replication.policy.internal.topic.separator.enabled`` is false there, it is ``"."``.
     """
 
-    def __init__(self, *, source_alias: str, separator: str, internal_separator: str | None = None) -> None:
+    def __init__(self, *, source_alias: str | None, separator: str, internal_separator: str | None = None) -> None:
         self.source_alias = source_alias
         self.separator = separator
         self.internal_separator = separator if internal_separator is None else internal_separator
@@ -83,17 +84,27 @@ def policy_of(flow: MirrorFlow) -> ReplicationPolicy:
 
     :raises PolicyNotUsable: the class path cannot be imported or made with the two keyword arguments.
     """
+    return make_policy(flow.replication_policy, source_alias=flow.source.alias, separator=flow.separator)
+
+
+def make_policy(path: str, *, source_alias: str | None, separator: str) -> ReplicationPolicy:
+    """A replication policy by its name.
+
+    :param path: ``default``, ``identity`` or the dotted path of a class.
+    :param source_alias: what the identity policy takes every topic to come from; None: it knows of no topic.
+    :raises PolicyNotUsable: the class path cannot be imported or made with the two keyword arguments.
+    """
     kinds = {"default": DefaultReplicationPolicy, "identity": IdentityReplicationPolicy}
-    kind = kinds.get(flow.replication_policy)
+    kind = kinds.get(path)
     if kind is not None:
-        return kind(source_alias=flow.source.alias, separator=flow.separator)
-    module, _, name = flow.replication_policy.rpartition(".")
+        return kind(source_alias=source_alias, separator=separator)
+    module, _, name = path.rpartition(".")
     try:
         policy: ReplicationPolicy = getattr(importlib.import_module(module), name)(
-            source_alias=flow.source.alias, separator=flow.separator
+            source_alias=source_alias, separator=separator
         )
-    except (ImportError, AttributeError, TypeError) as error:
-        raise PolicyNotUsable(path=flow.replication_policy, problem=str(error)) from error
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise PolicyNotUsable(path=path, problem=str(error)) from error
     return policy
 
 
@@ -114,6 +125,10 @@ def is_internal(topic: str, separator: str = ".") -> bool:
     Its own topics end in the separator of *its* policy and ``internal``; the flow's stands for it.
     """
     return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal", f"{separator}internal"))
+
+
+GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN})\.internal")
+"""By which a cluster's flows are found, when nothing but the cluster is known."""
 
 
 def gate_topic(flow: str) -> str:

@@ -14,7 +14,7 @@ Ledgers = Mapping[TopicPartition, PartitionLedger]
 
 
 def read_mirror(
-    target: TargetCluster, record: FlowRecord, tick: Tick, *, source: ClusterReader | None = None
+    target: ClusterReader, record: FlowRecord, tick: Tick, *, source: ClusterReader | None = None
 ) -> Mirror:
     """What a flow has mirrored, by its ledger as it stands.
 

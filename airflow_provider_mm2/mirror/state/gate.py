@@ -13,7 +13,7 @@ import logging
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, FlowFrozen, StateDamaged
 from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
@@ -44,7 +44,7 @@ def decode(value: bytes) -> FlowRecord:
         raise ValueError(f"fields are missing or unknown: {error}") from error
 
 
-def read_gate(target: TargetCluster, flow: str, tick: Tick) -> FlowRecord | None:
+def read_gate(target: ClusterReader, flow: str, tick: Tick) -> FlowRecord | None:
     """The flow record as it stands; None when the flow never ran.
 
     :raises StateDamaged: what stands there cannot be believed.

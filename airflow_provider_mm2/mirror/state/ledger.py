@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
     FlowRecord,
@@ -245,7 +245,7 @@ def _numbers(data: bytes) -> list[int]:
     return numbers
 
 
-def read_ledger(target: TargetCluster, flow: str, shard: int, tick: Tick) -> Mapping[TopicPartition, PartitionLedger]:
+def read_ledger(target: ClusterReader, flow: str, shard: int, tick: Tick) -> Mapping[TopicPartition, PartitionLedger]:
     """A shard's part of the ledger as it stands.
 
     :raises StateDamaged: a record cannot be believed.
@@ -262,7 +262,7 @@ def current_generation(ledger: PartitionLedger | None, record: FlowRecord) -> Pa
 
 
 def read_current(
-    target: TargetCluster, record: FlowRecord, shards: int, tick: Tick
+    target: ClusterReader, record: FlowRecord, shards: int, tick: Tick
 ) -> dict[TopicPartition, PartitionLedger]:
     """All shards' ledgers, each partition in its topic's current generation.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
 from airflow_provider_mm2.mirror.model import LogRecord, StateRecord, TopicPartition
@@ -46,7 +46,7 @@ class GroupSnapshot:
     read: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def read_snapshot(target: TargetCluster, flow: str, tick: Tick) -> GroupSnapshot:
+def read_snapshot(target: ClusterReader, flow: str, tick: Tick) -> GroupSnapshot:
     """The snapshot as it stands; an empty one before the first.
 
     :raises StateDamaged: a record cannot be believed.
