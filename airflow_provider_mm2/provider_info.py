@@ -26,10 +26,22 @@ def get_provider_info() -> dict[str, object]:
                 "python-modules": ["airflow_provider_mm2.operators.groups", "airflow_provider_mm2.operators.mirror"],
             }
         ],
+        "sensors": [
+            {
+                "integration-name": "Apache Kafka",
+                "python-modules": ["airflow_provider_mm2.sensors.groups", "airflow_provider_mm2.sensors.mirror"],
+            }
+        ],
+        "triggers": [
+            {
+                "integration-name": "Apache Kafka",
+                "python-modules": ["airflow_provider_mm2.triggers.condition"],
+            }
+        ],
         "hooks": [
             {
                 "integration-name": "Apache Kafka",
-                "python-modules": ["airflow_provider_mm2.hooks.cluster"],
+                "python-modules": ["airflow_provider_mm2.hooks.cluster", "airflow_provider_mm2.hooks.mirror_client"],
             }
         ],
     }

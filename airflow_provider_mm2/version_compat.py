@@ -11,14 +11,40 @@ from airflow.sdk import Context
 from airflow.sdk.log import mask_secret
 
 if TYPE_CHECKING:
-    from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+    from airflow.sdk.configuration import conf
+    from airflow.sdk.exceptions import (
+        AirflowFailException,
+        AirflowNotFoundException,
+        AirflowSkipException,
+        AirflowTimetableInvalid,
+    )
 else:
     try:
-        from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+        from airflow.sdk.configuration import conf
+        from airflow.sdk.exceptions import (
+            AirflowFailException,
+            AirflowNotFoundException,
+            AirflowSkipException,
+            AirflowTimetableInvalid,
+        )
     except ImportError:  # 3.1
-        from airflow.exceptions import AirflowFailException, AirflowNotFoundException, AirflowTimetableInvalid
+        from airflow.configuration import conf
+        from airflow.exceptions import (
+            AirflowFailException,
+            AirflowNotFoundException,
+            AirflowSkipException,
+            AirflowTimetableInvalid,
+        )
 
-__all__ = ["AirflowFailException", "AirflowNotFoundException", "cron_timetable", "mask_secret", "task_states"]
+__all__ = [
+    "AirflowFailException",
+    "AirflowNotFoundException",
+    "AirflowSkipException",
+    "cron_timetable",
+    "default_deferrable",
+    "mask_secret",
+    "task_states",
+]
 
 
 class _DagRun(Protocol):
@@ -43,6 +69,11 @@ def cron_timetable(cron: str, *, with_interval: bool) -> Any:
     except AirflowTimetableInvalid as error:
         raise ValueError(f"Airflow refuses {cron!r}: {error}") from None
     return timetable
+
+
+def default_deferrable() -> bool:
+    """Whether tasks that wait hand over to the triggerer: ``[operators] default_deferrable``."""
+    return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
 
 def task_states(context: Context, task_ids: list[str]) -> Mapping[str, str]:

@@ -45,7 +45,7 @@ def test_every_module_it_names_can_be_imported() -> None:
     """Each dotted path exists, and belongs to this package."""
     named = [
         module
-        for kind in ("operators", "hooks")
+        for kind in ("operators", "sensors", "triggers", "hooks")
         for part in get_provider_info()[kind]  # type: ignore[attr-defined] # a literal
         for module in part["python-modules"]
     ]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from threading import Event
+from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
 
 from airflow_provider_mm2.mirror.clusters.config import is_secret, plain_secrets, resolve_settings
-from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow
+from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow, Stopped
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
+
+if TYPE_CHECKING:
+    from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 
 _ASSIGNED = re.compile(r"""(?:password|secret|token)\w*\s*=\s*(["'])(?P<text>.+?)\1""", re.IGNORECASE)
 _SHORTEST_LINE = 12
@@ -45,7 +50,21 @@ class KafkaClusterHook(BaseHook):
             connection = self.get_connection(self.kafka_conn_id)
         except AirflowNotFoundException:
             raise self._unusable("it is not defined") from None
-        settings = self._parsed(connection.extra)
+        return self._settings(connection.extra)
+
+    async def aget_conn(self) -> dict[str, object]:
+        """The same for an event loop, which the look-up does not block: in a trigger the other one is refused.
+
+        :raises ConnectionMissing: as :meth:`get_conn`.
+        """
+        try:
+            connection = await self.aget_connection(self.kafka_conn_id)
+        except AirflowNotFoundException:
+            raise self._unusable("it is not defined") from None
+        return self._settings(connection.extra)
+
+    def _settings(self, extra: str | None) -> dict[str, object]:
+        settings = self._parsed(extra)
         mask_secrets(settings)
         self._check(settings)
         return settings
@@ -85,6 +104,36 @@ def pair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
     """
     refuse_plain_secrets(flow)
     return {cluster.alias: _settings_of(cluster) for cluster in (flow.source, flow.target)}
+
+
+async def apair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
+    """:func:`pair_settings` for an event loop.
+
+    :raises MirrorError: as there.
+    """
+    refuse_plain_secrets(flow)
+    found: dict[str, dict[str, object]] = {}
+    for cluster in (flow.source, flow.target):
+        connection = None if cluster.connection is None else await KafkaClusterHook(cluster.connection).aget_conn()
+        found[cluster.alias] = _resolved(cluster, connection)
+    return found
+
+
+def connect_pair(flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]], stop: Event) -> ClusterPair:
+    """The two clusters of a flow; nothing is contacted yet.
+
+    :param settings: by alias, from :func:`pair_settings`.
+    :param stop: ends every wait for an answer, also for one that a cluster which is gone will never give.
+    :raises SettingRefused: the client refuses the settings.
+    """
+    # Imported here: parsing a DAG must not load the Kafka client.
+    from airflow_provider_mm2.mirror.clusters.confluent.client import connect
+
+    def tick() -> None:
+        if stop.is_set():
+            raise Stopped
+
+    return connect(flow, settings=settings, tick=tick)
 
 
 def refuse_plain_secrets(flow: MirrorFlow) -> None:
@@ -130,6 +179,10 @@ def _forms(key: str, secret: str) -> Iterator[str]:
 
 def _settings_of(cluster: ClusterSettings) -> dict[str, object]:
     connection = None if cluster.connection is None else KafkaClusterHook(cluster.connection).get_conn()
+    return _resolved(cluster, connection)
+
+
+def _resolved(cluster: ClusterSettings, connection: Mapping[str, object] | None) -> dict[str, object]:
     resolved = resolve_settings(cluster, connection)
     mask_secrets(resolved)
     return resolved

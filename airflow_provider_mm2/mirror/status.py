@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import (
     AuthenticationFailed,
     ClusterUnreachable,
@@ -92,18 +92,39 @@ class FlowStatus:
         }
 
 
+def read_recorded(
+    flow: str, target: ClusterReader, *, tick: Tick
+) -> tuple[FlowRecord, Mapping[TopicPartition, PartitionLedger]]:
+    """What a flow has recorded on the target: the gate, and the ledger by source partition.
+
+    :raises FlowNotPrepared: it never ran.
+    :raises MirrorError: the target cannot be read.
+    """
+    record, topic = read_record(flow, target, tick=tick), naming.ledger_topic(flow)
+    present = target.describe_topics([topic])
+    return record, read_current(target, record, present[topic].partitions if topic in present else 0, tick)
+
+
+def read_record(flow: str, target: ClusterReader, *, tick: Tick) -> FlowRecord:
+    """The gate of a flow.
+
+    :raises FlowNotPrepared: it never ran.
+    :raises MirrorError: the target cannot be read.
+    """
+    gate = naming.gate_topic(flow)
+    record = read_gate(target, flow, tick) if target.describe_topics([gate]) else None
+    if record is None:
+        raise FlowNotPrepared(flow=flow)
+    return record
+
+
 def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatus:
     """Read where a flow stands.
 
     :raises FlowNotPrepared: it never ran.
     :raises MirrorError: the target cannot be read.
     """
-    gate, topic = naming.gate_topic(flow.name), naming.ledger_topic(flow.name)
-    present = pair.target.describe_topics([gate, topic])
-    record = read_gate(pair.target, flow.name, tick) if gate in present else None
-    if record is None:
-        raise FlowNotPrepared(flow=flow.name)
-    ledger = read_current(pair.target, record, present[topic].partitions if topic in present else 0, tick)
+    record, ledger = read_recorded(flow.name, pair.target, tick=tick)
     targets = {part: entries.latest.target for part, entries in ledger.items()}
     alive = pair.target.describe_topics(sorted({target.topic for target in targets.values()}))
     asked = [target for target in targets.values() if target.topic in alive]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from importlib.metadata import version
 from typing import Any
@@ -9,7 +10,13 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.hooks import cluster
-from airflow_provider_mm2.hooks.cluster import KafkaClusterHook, mask_secrets, pair_settings, refuse_plain_secrets
+from airflow_provider_mm2.hooks.cluster import (
+    KafkaClusterHook,
+    apair_settings,
+    mask_secrets,
+    pair_settings,
+    refuse_plain_secrets,
+)
 from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow, VariableMissing
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 
@@ -54,6 +61,20 @@ def test_an_official_connection_is_taken_as_it_is(connection: Any) -> None:
     connection("kafka_us", extra, host="ignored", login="ignored", password="ignored")  # noqa: S106 # no secret
     assert KafkaClusterHook("kafka_us").get_conn() == extra
     assert pair_settings(flow())["us"] == extra
+
+
+def test_a_loop_is_given_the_same(connection: Any, masked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """K58: settings are looked up without blocking, checked and masked as in a task."""
+    connection("kafka_us", {"bootstrap.servers": "us:9092", "sasl.password": SECRET})
+    expected = pair_settings(flow())
+    masked.clear()
+    monkeypatch.setattr(KafkaClusterHook, "get_connection", None)
+    assert asyncio.run(apair_settings(flow())) == expected
+    assert SECRET in masked
+    with pytest.raises(ConnectionMissing, match="'kafka_nowhere' cannot be used: it is not defined"):
+        asyncio.run(KafkaClusterHook("kafka_nowhere").aget_conn())
+    with pytest.raises(SecretInFlow):
+        asyncio.run(apair_settings(flow({"settings": {"bootstrap.servers": "b", "sasl.password": SECRET}})))
 
 
 def test_each_call_gives_settings_of_its_own(connection: Any) -> None:

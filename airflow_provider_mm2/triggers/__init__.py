@@ -1,0 +1,1 @@
+"""Triggers: what a deferred sensor waits by."""
