@@ -11,6 +11,8 @@ from typing import Any
 
 from tests.dags.flow_texts import flow_text
 
+ROOT = Path(__file__).parents[2]
+
 SCRIPT = """
 import json, sys, time
 from airflow.sdk import DAG, BaseHook, TaskGroup, BaseOperator, AssetAlias, TriggerRule
@@ -61,6 +63,17 @@ def test_parsing_loads_nothing_slow_and_opens_no_connection(tmp_path: Path) -> N
     assert [name for name in modules if name.startswith(NOT_WHILE_PARSING)] == []
     assert "airflow_provider_mm2.mirror.run" not in modules
     assert "airflow_provider_mm2.mirror.flow_file" in modules
+
+
+def test_sensors_load_nothing_slow() -> None:
+    """A DAG file with every sensor brings in neither the Kafka client nor the triggerer's modules."""
+    program = "import json, sys, tests.how_to.move_billing; json.dump(sorted(sys.modules), sys.stdout)"
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    modules: list[str] = json.loads(done.stdout[done.stdout.index('["') :])
+    assert "airflow_provider_mm2.sensors.mirror" in modules
+    slow = (*NOT_WHILE_PARSING, "airflow_provider_mm2.triggers.", "airflow_provider_mm2.mirror.conditions.")
+    assert [name for name in modules if name.startswith(slow)] == []
 
 
 def test_fifty_flows_take_half_a_second_beyond_airflow(tmp_path: Path) -> None:
