@@ -30,14 +30,13 @@ def judge_through(condition: MirroredThrough, entries: Entries, missing: Collect
     :param entries: by source partition.
     :param missing: partitions that the flow mirrors and that have no entry yet.
     """
-    looked_at = {part: entry for part, entry in sorted(entries.items()) if _is_asked(part.topic, condition.topics)}
-    absent = sorted(part for part in missing if _is_asked(part.topic, condition.topics))
-    named = {*condition.topics, *(topic for topic, _, _ in condition.offsets)}
-    unknown = sorted(named - {part.topic for part in (*entries, *missing)})
-    late = [] if condition.until is None else _behind_time(looked_at, to_ms(condition.until))
-    short = list(_behind_offsets(condition, entries))
-    waits = [f"{part} is not mirrored yet" for part in absent] if condition.until is not None else []
-    waits += [f"{topic} is not mirrored yet" for topic in unknown] + late + short
+    timed = {part: entry for part, entry in entries.items() if _is_timed(condition, part)}
+    by_offset = {topic for topic, _, _ in condition.offsets}
+    looked_at = {part: entry for part, entry in sorted(entries.items()) if part in timed or part.topic in by_offset}
+    unknown = sorted({*condition.topics, *by_offset} - {part.topic for part in (*entries, *missing)})
+    waits = [f"{name} is not mirrored yet" for name in (*unknown, *_absent(condition, entries, missing))]
+    waits += [] if condition.until is None else _behind_time(timed, to_ms(condition.until))
+    waits += _behind_offsets(condition, entries)
     met = not waits and bool(looked_at)
     goal = " and ".join(_goals(condition))
     if met:
@@ -59,6 +58,19 @@ def _is_asked(topic: str, topics: Collection[str]) -> bool:
     return not topics or topic in topics
 
 
+def _is_timed(condition: MirroredThrough, part: TopicPartition) -> bool:
+    return condition.until is not None and _is_asked(part.topic, condition.topics)
+
+
+def _absent(condition: MirroredThrough, entries: Entries, missing: Collection[TopicPartition]) -> list[TopicPartition]:
+    """Partitions that count and have no entry yet, of topics that are known."""
+    known = {part.topic for part in (*entries, *missing)}
+    whole = {topic for topic, number, _ in condition.offsets if number is None}
+    single = {TopicPartition(topic, number) for topic, number, _ in condition.offsets if number is not None}
+    due = {part for part in missing if _is_timed(condition, part) or part.topic in whole}
+    return sorted(due | {part for part in single - entries.keys() if part.topic in known})
+
+
 def _goals(condition: MirroredThrough) -> Iterable[str]:
     if condition.until is not None:
         yield show(to_ms(condition.until))
@@ -78,14 +90,13 @@ def _held(entry: LedgerEntry) -> str:
     return "" if entry.pending is None else f" (an open transaction on the source holds it at {entry.pending[0]})"
 
 
-def _behind_offsets(condition: MirroredThrough, entries: Entries) -> Iterable[str]:
-    for topic, partition, offset in condition.offsets:
-        of_topic = {part: entry for part, entry in entries.items() if part.topic == topic}
-        if of_topic and partition is not None and TopicPartition(topic, partition) not in of_topic:
-            yield f"{topic}-{partition} is not mirrored yet"
-        for part, entry in sorted(of_topic.items()):
-            if partition in (None, part.partition) and entry.next_offset < offset:
-                yield f"{part} is at {entry.next_offset} of {offset}{_held(entry)}"
+def _behind_offsets(condition: MirroredThrough, entries: Entries) -> list[str]:
+    return [
+        f"{part} is at {entry.next_offset} of {offset}{_held(entry)}"
+        for topic, number, offset in condition.offsets
+        for part, entry in sorted(entries.items())
+        if part.topic == topic and number in (None, part.partition) and entry.next_offset < offset
+    ]
 
 
 def _through(entries: Collection[LedgerEntry]) -> str | None:

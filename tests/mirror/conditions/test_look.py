@@ -136,6 +136,27 @@ def test_mirrored_through_offsets() -> None:
     assert "else is not mirrored yet" in seen(world, MirroredThrough(offsets=(("else", None, 0),))).text
 
 
+def test_offsets_of_a_topic_that_no_shard_has_begun() -> None:
+    """A topic whose shard has not begun has reached no offset, whatever the other topics have."""
+    world = GroupWorld(partitions=8, shards=2)
+    prepared = prepare(world.flow, world.pair, bounds=bounds(None))
+    mirror_shard(world.flow, world.pair, 0, bounds=bounds(None), prepared=prepared)
+    for offsets in ((("orders", None, 0),), tuple(("orders", number, 0) for number in range(8))):
+        found = seen(world, MirroredThrough(offsets=offsets))
+        assert not found.met
+        assert "is not mirrored yet" in found.text
+    world.pair.us.create_topic("orders-late")
+    world.pair.eu.create_topic("us.orders-late")
+    assert not seen(world, MirroredThrough(offsets=(("orders-late", None, 0),))).met
+    mirror_shard(world.flow, world.pair, 1, bounds=bounds(None), prepared=prepared)
+    assert seen(world, MirroredThrough(offsets=(("orders", None, 0),))).met
+    found = seen(world, MirroredThrough(offsets=(("orders-late", 0, 0),)))
+    assert (found.met, found.text) == (
+        False,
+        "not mirrored through offset 0 of orders-late-0 yet: orders-late-0 is not mirrored yet",
+    )
+
+
 def test_offsets_are_compared_exactly() -> None:
     """K59: one offset beyond 2**53 makes the difference, which a float would not show."""
     world = GroupWorld()
