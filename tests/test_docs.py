@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -92,6 +93,16 @@ def test_every_command_is_documented() -> None:
     assert sections.keys() == COMMANDS.keys()
     for name, command in COMMANDS.items():
         assert set(re.findall(r"`(--[a-z-]+)", sections[name])) == options(command), name
+
+
+def test_every_sensor_is_documented() -> None:
+    """The page on groups has a row for each sensor, and no page names one that does not exist."""
+    folder = ROOT / "airflow_provider_mm2" / "sensors"
+    trees = (ast.parse(path.read_text("utf-8")) for path in folder.glob("*.py") if path.stem != "flow_sensor")
+    there = {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    page = (ROOT / "docs" / "how-to" / "groups.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(\w+Sensor)` \|", page, flags=re.MULTILINE)) == there
+    assert {name for each in PAGES for name in re.findall(r"\b(\w+Sensor)\b", each.read_text("utf-8"))} <= there
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
