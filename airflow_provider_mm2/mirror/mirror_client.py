@@ -19,7 +19,8 @@ from airflow_provider_mm2.mirror.clusters import mm2_topics
 from airflow_provider_mm2.mirror.clusters.naming import GATE_NAME, ReplicationPolicy, gate_topic, make_policy
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import CheckpointsMissing, GroupUnknown, ReadTimedOut
-from airflow_provider_mm2.mirror.model import FlowRecord, GroupRecord, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupRecord
+from airflow_provider_mm2.mirror.model import FlowRecord, TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import PARTITION, Checkpoint
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, locate
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from airflow_provider_mm2.mirror.model import GroupRecord, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupRecord
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, target_offsets
 from airflow_provider_mm2.mirror.offsets.translate import Reason, Translated

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.run import locate_groups, mirror_groups

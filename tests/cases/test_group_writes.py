@@ -17,7 +17,8 @@ from airflow_provider_mm2.local.wait import poll
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.errors import GroupAway, GroupsIncomplete
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import GroupKind, GroupState, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupState
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.run import mirror_groups
 from tests.cases.conftest import MakeCluster, MakeStage

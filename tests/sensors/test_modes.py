@@ -16,7 +16,8 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.conditions import look as looking
 from airflow_provider_mm2.mirror.flow_file import flow_from_mapping
-from airflow_provider_mm2.mirror.model import GroupKind, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupKind
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.run import run_mirror
 from airflow_provider_mm2.sensors.flow_sensor import FlowSensor
 from airflow_provider_mm2.sensors.groups import GroupCaughtUpSensor, GroupLeftSourceSensor

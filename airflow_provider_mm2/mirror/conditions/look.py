@@ -8,6 +8,7 @@ from threading import Event
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.conditions.condition import (
     Condition,
     GroupCaughtUp,
@@ -25,8 +26,8 @@ from airflow_provider_mm2.mirror.conditions.judge import (
 )
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, GroupUnknown, MirrorError, Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import select_topics
-from airflow_provider_mm2.mirror.model import GroupState, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.group_model import GroupState
+from airflow_provider_mm2.mirror.model import PartitionLedger, TopicPartition
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 from airflow_provider_mm2.mirror.status import read_record, read_recorded
