@@ -60,6 +60,7 @@ def test_refine(run: Run) -> None:
             "target_offset": 20,
             "exact": True,
             "reason": None,
+            "on_target": None,
             "source": "offset syncs on source",
         }
     ]

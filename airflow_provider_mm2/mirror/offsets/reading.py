@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
@@ -25,7 +25,7 @@ def read_mirror(
 
 
 def mirror_of(
-    target: TargetCluster, record: FlowRecord, ledgers: Ledgers, *, source: ClusterReader | None = None
+    target: ClusterReader, record: FlowRecord, ledgers: Ledgers, *, source: ClusterReader | None = None
 ) -> Mirror:
     """What a flow has mirrored; a map whose topic is gone on either side never answers."""
     latest = [ledger.latest for ledger in ledgers.values()]

@@ -42,6 +42,7 @@ def test_by_syncs(syncs_on: str, source: str) -> None:
         "target_offset": 105,
         "exact": True,
         "reason": None,
+        "on_target": None,
         "source": source,
     }
     above = world.at(150)
