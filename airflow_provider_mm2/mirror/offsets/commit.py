@@ -17,7 +17,7 @@ from enum import Enum
 from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import GroupActive, MirrorError
+from airflow_provider_mm2.mirror.errors import GroupActive, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.snapshot import saved_record, saved_removal
@@ -89,7 +89,8 @@ class GroupCommitter:
     def restore(self, saved: Mapping[str, Offsets]) -> None:
         """Put back what a crash left of groups that were being made anew.
 
-        Only where the group has nothing: what was committed since is newer.
+        Only where the group has nothing: what was committed since is newer. What is refused stays saved, unless its
+        topic is gone.
         """
         for name, offsets in saved.items():
             present = self._target.group_offsets([name], self._tick)[name]
@@ -99,8 +100,13 @@ class GroupCommitter:
             said = self._target.commit_groups({name: missing}, self._tick)[name]
             if isinstance(said, MirrorError) and not isinstance(said, GroupActive):
                 raise said
-            log.warning("group %s: offsets put back that an earlier run had saved: %s", name, missing)
-            self._writer.write([saved_removal(self._flow, name)], self._tick)
+            refused = {} if isinstance(said, MirrorError) else said
+            left = {part: offsets[part] for part, error in refused.items() if not isinstance(error, TopicDeleted)}
+            log.warning("group %s: offsets put back that an earlier run had saved: %s", name, missing.keys() - left)
+            if left:
+                log.warning("group %s: saved offsets that are still refused, and are kept: %s", name, left)
+            record = saved_record(self._flow, name, left) if left else saved_removal(self._flow, name)
+            self._writer.write([record], self._tick)
 
     def commit(self, wanted: Mapping[str, Offsets]) -> dict[str, GroupOutcome]:
         """Write groups; each one's failure is its own."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
 import pytest
 
-from airflow_provider_mm2.mirror.errors import ClusterUnreachable, FlowNotPrepared, GroupsIncomplete, StateDamaged
+from airflow_provider_mm2.mirror.errors import (
+    ClusterUnreachable,
+    FlowNotPrepared,
+    GroupsIncomplete,
+    NotAuthorized,
+    StateDamaged,
+)
 from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
@@ -16,7 +23,7 @@ from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
 from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 from airflow_provider_mm2.mirror.status import flow_status
-from tests.fakes.groups import FakeGroup
+from tests.fakes.groups import FakeGroup, FakeGroups
 from tests.fakes.log import Message, Transaction
 from tests.fakes.log import Outcome as Ended
 from tests.mirror.offsets.group_world import CHECKPOINTS, SYNCS, GroupWorld, Killed, Trapped
@@ -419,6 +426,34 @@ def test_once_used_group() -> None:
     world.groups()
     assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 8, TopicPartition("local", 0): 77}
     assert "app" not in world.pair.eu.said
+    assert read_snapshot(world.pair.target, "f", no_tick).saved == {}
+
+
+def test_saved_offsets_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K99: what a group had on a topic that may not be written stays saved until it may, run after run."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    local = TopicPartition("local", 0)
+    world.pair.eu.create_topic(local.topic)
+    world.pair.eu.commit_offsets("app", {local: 77})
+    world.pair.eu.said["app"] = FakeGroup(once_used=True)
+    commit = FakeGroups.commit
+
+    def refuse(groups: FakeGroups, group: str, offsets: Mapping[TopicPartition, int]) -> Any:
+        error = NotAuthorized(alias="eu", operation="commit", problem="no Read on local")
+        said = commit(groups, group, {part: offset for part, offset in offsets.items() if part != local})
+        return {**said, local: error} if isinstance(said, dict) and local in offsets else said
+
+    monkeypatch.setattr(FakeGroups, "commit", refuse)
+    assert world.groups().failed == ("app",)
+    for _ in range(2):
+        assert world.groups().failed == ()
+        assert read_snapshot(world.pair.target, "f", no_tick).saved == {"app": {local: 77}}
+    monkeypatch.undo()
+    world.groups()
+    assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 5, local: 77}
     assert read_snapshot(world.pair.target, "f", no_tick).saved == {}
 
 
