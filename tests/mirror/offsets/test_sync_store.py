@@ -253,3 +253,28 @@ def test_newest_of_equal_syncs_counts() -> None:
     for history in SyncHistory:
         store = store_of([sync(10, 10), sync(20, 20), sync(20, 30)], history=history)
         assert [store.translate(PART, offset) for offset in (20, 21)] == [30, 31]
+
+
+@pytest.mark.parametrize("history", list(SyncHistory))
+def test_partitions_that_are_mirrored_again(history: SyncHistory) -> None:
+    """A partition whose syncs went back is told until they have come to where they were."""
+    store = store_of([sync(0, 0), sync(100, 100), sync(10, 110)], history=history)
+    assert store.behind() == {PART}
+    store.add(sync(99, 199))
+    assert store.behind() == {PART}
+    store.add(sync(100, 200))
+    assert store.behind() == frozenset()
+
+
+def test_sync_that_a_translation_goes_by() -> None:
+    """The newest sync that is not above an offset can be asked for."""
+    store = store_of([sync(10, 20), sync(30, 40)], history=SyncHistory.ALL)
+    assert [store.at_or_below(PART, offset) for offset in (9, 10, 29, 30)] == [
+        None,
+        sync(10, 20),
+        sync(10, 20),
+        sync(30, 40),
+    ]
+    assert store.at_or_below(TopicPartition("topic1", 3), 10) is None
+    assert not store.is_empty
+    assert OffsetSyncStore().is_empty
