@@ -75,7 +75,8 @@ class MirrorClient:
         :raises PolicyNotUsable: there is no such policy.
         """
         # Imported here: the class itself works on any ClusterReader.
-        from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentCluster, checked_settings
+        from airflow_provider_mm2.mirror.clusters.confluent.client import checked_settings
+        from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 
         policy = replication_policy
         if isinstance(policy, str):

@@ -55,7 +55,7 @@ from airflow_provider_mm2.mirror.model import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentCluster
+    from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 
 FUTURE_MS = 5 * 60 * 1000
 """A record stamped later than this beyond now never cuts an interval."""

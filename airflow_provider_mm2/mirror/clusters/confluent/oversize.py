@@ -13,7 +13,7 @@ from airflow_provider_mm2.mirror.errors import RecordTooLarge
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 if TYPE_CHECKING:
-    from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentCluster
+    from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 
 LIMIT = "max.message.bytes"
 

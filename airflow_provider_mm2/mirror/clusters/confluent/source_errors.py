@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import SourceGap, SourceTruncated
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 if TYPE_CHECKING:
-    from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentCluster
+    from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 
