@@ -60,8 +60,8 @@ class TranslatedOffsets:
     """Where a group goes on on the target.
 
     :param offsets: by target partition.
-    :param as_of_ms: when the source's groups were last gone through; by checkpoints, when the newest was written.
-        What the group has read since is read again.
+    :param as_of_ms: when the group was last read on the source; by checkpoints, when the newest was written. What the
+        group has read since is read again.
     :param moved_ms: when it was last seen to have moved; None where that is not known.
     :param inexact: target partitions whose offset may skip or repeat, and why.
     :param left_out: partitions without an offset, and why: source partitions by the map, target ones by checkpoints.
@@ -101,7 +101,6 @@ def from_map(
 
     :param taken: each flow's snapshot and what it has of the group; the oldest time counts.
     """
-    times = [snapshot.taken_ms if snapshot.taken_ms is not None else record.taken_ms for snapshot, record in taken]
     inexact: dict[TopicPartition, str] = {}
     left_out: dict[TopicPartition, str] = {}
     for found in positions:
@@ -115,11 +114,18 @@ def from_map(
         group=group,
         answered_by=AnsweredBy.MAP,
         offsets=target_offsets(positions),
-        as_of_ms=min(times),
+        as_of_ms=min(_read_ms(group, snapshot, record) for snapshot, record in taken),
         moved_ms=max(record.taken_ms for _, record in taken),
         inexact=inexact,
         left_out=left_out,
     )
+
+
+def _read_ms(group: str, snapshot: GroupSnapshot, record: GroupRecord) -> int:
+    """When a group was last read: its record is written only when it has moved, but for a group that failed."""
+    if snapshot.taken_ms is None or group in snapshot.unread:
+        return record.taken_ms
+    return snapshot.taken_ms
 
 
 def _reason(found: GroupPosition) -> str:

@@ -24,6 +24,7 @@ from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint
 from airflow_provider_mm2.mirror.offsets.translate import Otherwise, Policy
 from airflow_provider_mm2.mirror.remote_offsets import AnsweredBy
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.groups import FakeGroup
 from tests.fakes.log import Message
 from tests.fakes.pair import FakePair
 from tests.fakes.reader import FakeReader
@@ -178,6 +179,24 @@ def test_the_map_answers_exactly() -> None:
     assert abs(found.as_of_ms - time.time() * 1000) < 600_000
     by_checkpoints = client_of(world.pair.eu).translate_offsets("app", "us", by=AnsweredBy.CHECKPOINTS)
     assert (by_checkpoints.answered_by, by_checkpoints.offsets) == (AnsweredBy.CHECKPOINTS, {TARGET: 27})
+
+
+def test_the_answer_is_not_newer_than_the_reading() -> None:
+    """A group whose coordinator was away in the last run is as of the run before, though all others are newer."""
+    world = mirrored_world()
+    client = client_of(world.pair.eu)
+    before = client.translate_offsets("app", "us")
+    world.commit("other", 1)
+    world.pair.us.said["app"] = FakeGroup(away=True)
+    time_of_the_run = world.groups().as_of_ms
+    after, other = (client.translate_offsets(group, "us") for group in ("app", "other"))
+    assert (after.offsets, other.as_of_ms) == (before.offsets, time_of_the_run)
+    assert after.as_of_ms is not None
+    assert before.as_of_ms is not None
+    assert after.as_of_ms <= before.as_of_ms
+    world.pair.us.said.clear()
+    assert client.translate_offsets("app", "us").as_of_ms == after.as_of_ms
+    assert world.groups().as_of_ms == client.translate_offsets("app", "us").as_of_ms
 
 
 def test_the_map_says_what_is_not_exact() -> None:

@@ -251,7 +251,7 @@ def _snapshot_records(flow: MirrorFlow, found: _Found, snapshot: GroupSnapshot) 
             yield group_record(flow.name, record)
     for name in snapshot.groups.keys() - found.positions.keys():
         yield from group_removals(flow.name, name)
-    yield taken_record(flow.name, found.as_of_ms)
+    yield taken_record(flow.name, found.as_of_ms, unread=found.positions.keys() - found.records.keys())
 
 
 def _commit(flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: StateWriter, tick: Tick) -> GroupsReport:

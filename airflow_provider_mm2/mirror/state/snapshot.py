@@ -8,7 +8,7 @@ what of MirrorMaker 2's topics was written or read, so that a run reads only the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ class GroupSnapshot:
     """What stands in the topic.
 
     :param taken_ms: when all groups were last gone through; None: never.
+    :param unread: groups that could not be read then, so what stands here of them is older.
     :param groups: every selected source group as it was last read, by name.
     :param saved: target groups that were being made anew: all they had, to be put back.
     :param published: newest checkpoint by group and target partition.
@@ -39,6 +40,7 @@ class GroupSnapshot:
     """
 
     taken_ms: int | None = None
+    unread: frozenset[str] = frozenset()
     groups: dict[str, GroupRecord] = field(default_factory=dict)
     saved: dict[str, Mapping[TopicPartition, int]] = field(default_factory=dict)
     published: dict[str, dict[TopicPartition, OffsetPair]] = field(default_factory=dict)
@@ -69,7 +71,7 @@ def read_snapshot(target: ClusterReader, flow: str, tick: Tick) -> GroupSnapshot
 
 def _take(snapshot: GroupSnapshot, kind: str, name: str, value: dict[str, Any]) -> None:
     if kind == _TAKEN:
-        snapshot.taken_ms = int(value["taken_ms"])
+        snapshot.taken_ms, snapshot.unread = int(value["taken_ms"]), frozenset(value.get("unread", ()))
     elif kind == _GROUP:
         snapshot.groups[name] = _group(name, value)
     elif kind == _SAVED:
@@ -82,9 +84,9 @@ def _take(snapshot: GroupSnapshot, kind: str, name: str, value: dict[str, Any]) 
         snapshot.read[name] = str(value["topic_id"]), int(value["end"])
 
 
-def taken_record(flow: str, taken_ms: int) -> StateRecord:
-    """The record that says when all groups were last gone through."""
-    return _record(flow, _TAKEN, "", {"taken_ms": taken_ms})
+def taken_record(flow: str, taken_ms: int, *, unread: Collection[str] = ()) -> StateRecord:
+    """The record that says when all groups were last gone through, and which of them could not be read."""
+    return _record(flow, _TAKEN, "", {"taken_ms": taken_ms, "unread": sorted(unread)})
 
 
 def group_record(flow: str, group: GroupRecord) -> StateRecord:
