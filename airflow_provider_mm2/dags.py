@@ -190,8 +190,8 @@ def _dag_of(file: FlowFile, *, taken: Container[str]) -> DAG:
 
 
 def _failing_dag(file: FlowFile, problem: str, taken: Container[str]) -> DAG:
-    """A DAG in the place of a flow that cannot run: same schedule, so that it is seen to fail."""
-    dag_id = DAG_PREFIX + re.sub(r"[^\w.\-]", "_", file.path.stem, flags=re.ASCII)
+    """A DAG in the place of a flow that cannot run: same id and schedule, so that it is seen to fail."""
+    dag_id = DAG_PREFIX + re.sub(r"[^\w.\-]", "_", file.name or file.path.stem, flags=re.ASCII)
     while dag_id in taken:
         dag_id += "_"
     try:

@@ -15,7 +15,6 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
 )
 from airflow_provider_mm2.mirror.offsets.positions import Origin
-from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
 from airflow_provider_mm2.mirror.run import locate_groups
 
 FOUND_SOMETHING = 1
@@ -42,14 +41,14 @@ def groups(
         with clusters(loaded) as pair:
             report = locate_groups(loaded, pair, only=group or (), apply=apply, refine=refine, stop=stop)
     document = report.to_json()
-    print_warnings([*document["warnings"], *ahead_lines(report)])
+    print_warnings(document["warnings"])
     if as_json:
         print_document(document)
     else:
         is_by_mm2 = any(row["source"] != Origin.OFFSET_MAP.value for row in document["groups"])
         columns = (*COLUMNS, "source") if is_by_mm2 else COLUMNS
         print_table(f"flow {loaded.name}, as of {document['as_of']}", document["groups"], columns)
-        told = [row for row in document["results"] if apply or row["result"] == "failed"]
+        told = [row for row in document["results"] if apply or row["result"] == "failed" or row["detail"]]
         if told:
             print_table("groups on the target", told, ("group", "result", "detail"))
         if document["left_out"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -100,6 +100,7 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     print_warnings(document["warnings"])
     if as_json:
         print_document(document)
+        _exit_with_problems(document)
         return
     if document["source_problem"]:
         stderr.print(f"the source is not known: {document['source_problem']}", soft_wrap=True)
@@ -113,6 +114,14 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
             f"as of {groups['as_of']}"
         )
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {rpo:,.0f} s ago")
+    for found in document["problems"]:
+        typer.echo(f"the next run would stop: {found['message']}")
+    _exit_with_problems(document)
+
+
+def _exit_with_problems(document: dict[str, Any]) -> None:
+    if document["problems"]:
+        raise typer.Exit(FOUND_SOMETHING)
 
 
 def _bounds(until: str | None, since: str | None) -> RunBounds:

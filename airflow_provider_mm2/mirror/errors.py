@@ -317,9 +317,7 @@ class NotAuthorized(MirrorError):
     problem: str
     found: ClassVar[str] = "cluster {alias!r} did not allow: {operation} ({problem})"
     likely_cause: ClassVar[str] = "an ACL is missing for this user"
-    next_move: ClassVar[str] = (
-        "grant it; docs/flow.md lists the rights needed on each side (the source: describe and read)"
-    )
+    next_move: ClassVar[str] = "grant it; docs/rights.md of the project lists the rights needed on each side"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -583,12 +581,12 @@ class FlowChanged(MirrorError):
 
 @dataclass(kw_only=True, eq=False)
 class FlowNotPrepared(MirrorError):
-    """A shard was started for a flow that has no record on the target."""
+    """A flow has no record on the target."""
 
     flow: str
-    found: ClassVar[str] = "flow {flow!r} has no record on the target, so no shard of it can run"
-    likely_cause: ClassVar[str] = "the plan task was skipped, or the target's state topics were deleted"
-    next_move: ClassVar[str] = "run the plan task (or 'mm2 run', which begins with it)"
+    found: ClassVar[str] = "flow {flow!r} has no record on the target: it has never run there"
+    likely_cause: ClassVar[str] = "it is new, its plan task was skipped, or its state topics on the target were deleted"
+    next_move: ClassVar[str] = "run it once ('mm2 run FLOW', or its DAG, which begins with the plan task)"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -7,6 +7,7 @@ made from key names and rules alone; what the YAML reader or pydantic say of a v
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_mm2.mirror.errors import FlowInvalid, FlowNotFound
-from airflow_provider_mm2.mirror.flow import DagSettings, MirrorFlow
+from airflow_provider_mm2.mirror.flow import NAME_PATTERN, DagSettings, MirrorFlow
 from airflow_provider_mm2.mirror.flow_problems import describe, place_name
 from airflow_provider_mm2.mirror.yaml_lines import Place, YamlDocument, YamlFault, read_yaml
 
@@ -27,11 +28,16 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowFile:
-    """One file of the folder and what came of it; ``dag`` is the default where the file's own block is unusable."""
+    """One file of the folder and what came of it.
+
+    :param dag: the default where the file's own block is unusable.
+    :param name: what the file calls its flow, also where the rest of it is wrong; None where it does not say.
+    """
 
     path: Path
     result: MirrorFlow | FlowInvalid
     dag: DagSettings
+    name: str | None = None
 
 
 def flow_folder(default: Path) -> Path:
@@ -135,8 +141,14 @@ def _load(path: Path) -> FlowFile:
     try:
         flow = _flow_of(path, document)
     except FlowInvalid as error:
-        return FlowFile(path=path, result=error, dag=_dag_settings(document))
-    return FlowFile(path=path, result=flow, dag=flow.dag)
+        return FlowFile(path=path, result=error, dag=_dag_settings(document), name=_name(document))
+    return FlowFile(path=path, result=flow, dag=flow.dag, name=flow.name)
+
+
+def _name(document: YamlDocument) -> str | None:
+    """The flow's name where it is usable by itself, so that a failing DAG keeps its id and is not paused anew."""
+    name = document.value.get("name") if isinstance(document.value, dict) else None
+    return name if isinstance(name, str) and re.fullmatch(NAME_PATTERN, name) else None
 
 
 def _dag_settings(document: YamlDocument) -> DagSettings:

@@ -48,7 +48,7 @@ class RunSummary:
     def warnings(self) -> tuple[str, ...]:
         """What did not stop the run and is worth knowing."""
         of_shards = tuple(text for shard in self.shards for text in shard.warnings)
-        return self.prepared.warnings + of_shards + self.groups.warnings
+        return self.prepared.warnings + of_shards + self.groups.told
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 run --json``."""

@@ -18,9 +18,10 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import show
+from airflow_provider_mm2.mirror.interval.health import standing_problems
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
-from airflow_provider_mm2.mirror.offsets.standing import ahead_lines, stored_report
+from airflow_provider_mm2.mirror.offsets.standing import stored_report
 from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import read_gate
 from airflow_provider_mm2.mirror.state.ledger import read_current
@@ -36,6 +37,7 @@ class FlowStatus:
     unsaved_groups: tuple[TopicPartition, ...]
     source_problem: str | None
     groups: GroupsReport | None
+    problems: tuple[MirrorError, ...]
     now_ms: int
 
     @property
@@ -52,7 +54,7 @@ class FlowStatus:
             f"{part}: the progress group has no offset (expired or deleted); the ledger decides and the next run "
             "restores it"
             for part in self.unsaved_groups
-        ) + (() if self.groups is None else ahead_lines(self.groups))
+        ) + (() if self.groups is None else self.groups.told)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -64,6 +66,7 @@ class FlowStatus:
             "rpo_s": self.rpo_s,
             "groups": None if self.groups is None else self._groups(self.groups),
             "source_problem": self.source_problem,
+            "problems": [{"kind": type(error).__name__, "message": str(error)} for error in self.problems],
             "warnings": list(self.warnings),
         }
 
@@ -137,6 +140,7 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         unsaved_groups=tuple(part for part, target in targets.items() if target in asked and target not in committed),
         source_problem=problem,
         groups=stored_report(flow, pair.target, record, ledger, tick),
+        problems=standing_problems(pair, record, ledger, tick, with_source=problem is None),
         now_ms=int(time.time() * 1000),
     )
 

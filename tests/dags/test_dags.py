@@ -108,10 +108,10 @@ def test_each_kind_of_schedule_is_taken(load: Load, schedule: str, timetable: st
 
 
 def test_a_bad_file_spoils_only_its_own_flow(load: Load) -> None:
-    """The good flow has its DAG; the bad one keeps a DAG on its schedule, which fails with line and reason."""
+    """The good flow has its DAG; the bad one keeps its id and schedule, and fails with line and reason."""
     dags = load(good=flow_text(), bad=flow_text("users", more="shard: 2\ndag: {schedule: '@daily', owner: team}\n"))
-    assert set(dags) == {"mm2_mirror__orders", "mm2_mirror__bad"}
-    bad = dags["mm2_mirror__bad"]
+    assert set(dags) == {"mm2_mirror__orders", "mm2_mirror__users"}
+    bad = dags["mm2_mirror__users"]
     assert "bad.yaml:5: shard: unknown key; did you mean 'shards'?" in problem_of(bad)
     assert type(bad.timetable).__name__ == "CronTriggerTimetable"
     expression = getattr(bad.timetable, "expression", None) or bad.timetable._expression  # the second: 3.1
@@ -122,14 +122,14 @@ def test_a_bad_file_spoils_only_its_own_flow(load: Load) -> None:
 def test_a_schedule_that_airflow_refuses_is_told_with_its_line(load: Load) -> None:
     """What only Airflow can judge of a file is told like the rest."""
     dags = load(good=flow_text(), bad=flow_text("users", more="dag:\n  schedule: '61 * * * *'\n"))
-    assert set(dags) == {"mm2_mirror__orders", "mm2_mirror__bad"}
-    assert "bad.yaml:6: dag.schedule: Airflow refuses '61 * * * *'" in problem_of(dags["mm2_mirror__bad"])
+    assert set(dags) == {"mm2_mirror__orders", "mm2_mirror__users"}
+    assert "bad.yaml:6: dag.schedule: Airflow refuses '61 * * * *'" in problem_of(dags["mm2_mirror__users"])
 
 
 def test_a_plain_secret_gives_a_failing_dag(load: Load) -> None:
     """The secret's name is told, its value is not; nothing of the flow reaches Airflow."""
     text = flow_text().replace('"us:9092"', f'"us:9092", sasl.password: {SECRET}')
-    dag = load(secret=text)["mm2_mirror__secret"]
+    dag = load(secret=text)["mm2_mirror__orders"]
     assert "secret.yaml: the flow holds secrets in plain text: sasl.password of" in problem_of(dag)
     assert SECRET not in f"{dag.doc_md}{dag.description}{dag.tasks[0].__dict__}"
 
@@ -137,8 +137,8 @@ def test_a_plain_secret_gives_a_failing_dag(load: Load) -> None:
 def test_one_name_in_two_files_gives_two_failing_dags(load: Load) -> None:
     """Neither is run, since nothing says which is meant."""
     dags = load(a=flow_text(), b=flow_text())
-    assert set(dags) == {"mm2_mirror__a", "mm2_mirror__b"}
-    assert "the flow name 'orders' is also used by b.yaml" in problem_of(dags["mm2_mirror__a"])
+    assert set(dags) == {"mm2_mirror__orders", "mm2_mirror__orders_"}
+    assert "the flow name 'orders' is also used by b.yaml" in problem_of(dags["mm2_mirror__orders"])
 
 
 def test_a_failing_dag_takes_no_other_dags_place(load: Load) -> None:

@@ -20,16 +20,18 @@ def gather_facts(
     topics: tuple[Mapping[str, TopicInfo], Mapping[str, TopicInfo]],
     ledger: Mapping[TopicPartition, PartitionLedger],
     tick: Tick,
+    source_logs: Mapping[TopicPartition, LogOffsets] | None = None,
 ) -> dict[TopicPartition, PartitionFacts]:
     """Facts by source partition.
 
     :param pairs: source partition to target partition; both exist.
     :param topics: facts of the source's and the target's topics, by name.
     :param ledger: read after the fence, and before the progress group here.
+    :param source_logs: where the source cannot be asked: what is to be taken for its logs.
     """
     source_topics, target_topics = topics
     group = pair.target.committed(naming.progress_group(record.flow), list(pairs.values()), tick)
-    source_logs = pair.source.log_offsets(list(pairs))
+    source_logs = pair.source.log_offsets(list(pairs)) if source_logs is None else source_logs
     target_logs = pair.target.log_offsets(list(pairs.values()))
     known = {source: current_generation(ledger.get(source), record) for source in pairs}
     hidden = _hidden(pair, target_logs, {pairs[part]: entry for part, entry in known.items() if entry}, tick)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 
@@ -34,6 +34,7 @@ class Outcome(str, Enum):
     """What became of a group on the target."""
 
     WRITTEN = "written"
+    KEPT = "kept, it is further on"
     NOT_ASKED = "not written"
     NOTHING = "nothing to do"
     ACTIVE = "active on target, skipped"
@@ -56,10 +57,11 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """What a group gets, and where it is ahead of that already."""
+    """What a group gets, where it is ahead of that already, and whether it gets anything but what it has there."""
 
     offsets: Offsets
     ahead: Offsets
+    moves: bool = True
 
 
 def decide(wanted: Offsets, present: Offsets, *, may_rewind: bool) -> Write:
@@ -70,7 +72,7 @@ def decide(wanted: Offsets, present: Offsets, *, may_rewind: bool) -> Write:
     """
     ahead = {part: present[part] - offset for part, offset in wanted.items() if present.get(part, -1) > offset}
     kept = {} if may_rewind else {part: present[part] for part in ahead}
-    return Write(offsets={**wanted, **kept}, ahead=ahead)
+    return Write(offsets={**wanted, **kept}, ahead=ahead, moves=wanted.keys() != kept.keys())
 
 
 class GroupCommitter:
@@ -130,13 +132,13 @@ class GroupCommitter:
             else:
                 writes[name] = decide(wanted[name], found.offsets, may_rewind=self._may_rewind)
                 if state.once_used:
-                    writes[name] = Write(offsets={**found.offsets, **writes[name].offsets}, ahead=writes[name].ahead)
+                    writes[name] = replace(writes[name], offsets={**found.offsets, **writes[name].offsets})
                     refused = self._clear(name, found.offsets)
                     done |= {} if refused is None else {name: refused}
                     cleared += [name] if refused is None else []
         asked = {name: write.offsets for name, write in writes.items() if name not in done}
         done |= self._write(asked, writes)
-        settled = [name for name in cleared if done[name].outcome is Outcome.WRITTEN]
+        settled = [name for name in cleared if done[name].outcome in (Outcome.WRITTEN, Outcome.KEPT)]
         if settled:
             self._writer.write([saved_removal(self._flow, name) for name in settled], self._tick)
         return done
@@ -156,14 +158,14 @@ class GroupCommitter:
         done: dict[str, GroupOutcome] = {}
         said = self._target.commit_groups(asked, self._tick)
         stands = self._target.group_offsets(list(asked), self._tick, stable=False)
-        for name, offsets in asked.items():
+        for name in asked:
             answer, found = said[name], stands[name]
             if isinstance(answer, MirrorError):
                 done[name] = self._refused(name, answer)
             elif isinstance(found, MirrorError):
                 done[name] = _failed(found)
             else:
-                done[name] = _read_back(offsets, answer, found, writes[name].ahead)
+                done[name] = _read_back(writes[name], answer, found)
         return done
 
     def _refused(self, name: str, error: MirrorError) -> GroupOutcome:
@@ -174,15 +176,14 @@ class GroupCommitter:
         return _active(state) if isinstance(state, GroupState) else _failed(state)
 
 
-def _read_back(
-    offsets: Offsets, refused: Mapping[TopicPartition, MirrorError], found: GroupOffsets, ahead: Offsets
-) -> GroupOutcome:
+def _read_back(write: Write, refused: Mapping[TopicPartition, MirrorError], found: GroupOffsets) -> GroupOutcome:
+    offsets, ahead = write.offsets, write.ahead
     missing = [part for part, offset in offsets.items() if part not in refused and found.offsets.get(part) != offset]
     problems = [f"{part}: {_first_line(error)}" for part, error in sorted(refused.items())]
     problems += [f"{part}: written {offsets[part]}, found {found.offsets.get(part)}" for part in sorted(missing)]
     if problems:
         return GroupOutcome(outcome=Outcome.FAILED, detail="; ".join(problems[:10]), ahead=ahead)
-    return GroupOutcome(outcome=Outcome.WRITTEN, ahead=ahead)
+    return GroupOutcome(outcome=Outcome.WRITTEN if write.moves else Outcome.KEPT, ahead=ahead)
 
 
 def _failed(error: MirrorError | object) -> GroupOutcome:

@@ -34,6 +34,20 @@ class GroupsReport:
     warnings: tuple[str, ...] = ()
 
     @property
+    def ahead_lines(self) -> tuple[str, ...]:
+        """Each group that is ahead on the target, for people."""
+        return tuple(
+            f"group {name}: {count:,} offsets of {part} would be skipped: there it is further than on the source"
+            for name, found in self.outcomes.items()
+            for part, count in sorted(found.ahead.items())
+        )
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that is worth knowing and stops nothing."""
+        return self.warnings + self.ahead_lines
+
+    @property
     def failed(self) -> tuple[str, ...]:
         """Groups that could not be read or written."""
         return tuple(name for name, found in self.outcomes.items() if found.outcome is Outcome.FAILED)
@@ -74,7 +88,7 @@ class GroupsReport:
             "left_out": dict(self.left_out),
             "checkpoints": self.checkpoints,
             "syncs": self.syncs,
-            "warnings": list(self.warnings),
+            "warnings": list(self.told),
         }
 
     def summary(self) -> dict[str, Any]:
@@ -89,7 +103,7 @@ class GroupsReport:
             "left_out": len(self.left_out),
             "checkpoints": self.checkpoints,
             "syncs": self.syncs,
-            "warnings": list(self.warnings[:20]),
+            "warnings": list(self.told[:20]),
         }
 
 

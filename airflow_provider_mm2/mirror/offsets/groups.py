@@ -22,7 +22,7 @@ from functools import partial
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
+from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
 from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, StateRecord
@@ -41,7 +41,7 @@ from airflow_provider_mm2.mirror.offsets.positions import (
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
-from airflow_provider_mm2.mirror.offsets.standing import compare_with_target
+from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.snapshot import (
@@ -119,7 +119,12 @@ def show_groups(
     :raises MirrorError: as :func:`finish_groups`; without ``apply`` nothing is written.
     """
     if not apply:
-        report = _locate(flow, pair, only=only, refine=refine, tick=tick)
+        try:
+            report = _locate(flow, pair, only=only, refine=refine, tick=tick)
+        except (ClusterUnreachable, AuthenticationFailed) as error:
+            if error.alias != flow.source.alias:
+                raise
+            report = as_last_read(flow, pair.target, error, only=only, tick=tick)
         return compare_with_target(pair.target, report, tick)
     writer = pair.target.state_writer(naming.groups_id(flow.name))
     try:
@@ -168,7 +173,8 @@ def _ask(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], tick: Ti
     selected, left_out = select_groups(flow, pair.source.list_groups(every_kind=True))
     as_of_ms = int(time.time() * 1000)
     answers = pair.source.group_offsets(sorted(only) if only else selected, tick)
-    return _Asked(as_of_ms=as_of_ms, answers=answers, left_out=left_out)
+    others = {} if only else left_out
+    return _Asked(as_of_ms=as_of_ms, answers=answers, left_out=others)
 
 
 def _find(asked: _Asked, where: Callable[[str, GroupOffsets], Collection[GroupPosition]]) -> _Found:
@@ -183,7 +189,8 @@ def _find(asked: _Asked, where: Callable[[str, GroupOffsets], Collection[GroupPo
         records[name] = GroupRecord(name=name, taken_ms=asked.as_of_ms, found=answer)
         positions[name] = tuple(where(name, answer))
         nothing = not target_offsets(positions[name])
-        outcomes[name] = GroupOutcome(outcome=Outcome.NOTHING if nothing else Outcome.NOT_ASKED)
+        detail = "" if answer.offsets or answer.pending else "the source has no such group, or it has committed nothing"
+        outcomes[name] = GroupOutcome(outcome=Outcome.NOTHING if nothing else Outcome.NOT_ASKED, detail=detail)
     return _Found(
         as_of_ms=asked.as_of_ms, records=records, positions=positions, outcomes=outcomes, left_out=asked.left_out
     )
@@ -267,5 +274,6 @@ def _commit(flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: S
         if outcome.outcome in (Outcome.FAILED, Outcome.ACTIVE) or outcome.ahead:
             ahead = sum(outcome.ahead.values())
             beyond = f"; {ahead:,} offsets further on the target than on the source" if ahead else ""
-            log.warning("group %s: %s %s%s", name, outcome.outcome.value, outcome.detail, beyond)
+            detail = f" ({outcome.detail})" if outcome.detail else ""
+            log.warning("group %s: %s%s%s", name, outcome.outcome.value, detail, beyond)
     return replace(report, outcomes=outcomes)

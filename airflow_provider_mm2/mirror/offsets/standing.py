@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
+from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -13,6 +15,8 @@ from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.positions import locate, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.ledger import read_current
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 
 
@@ -63,10 +67,25 @@ def stored_report(
     return compare_with_target(target, report, tick)
 
 
-def ahead_lines(report: GroupsReport) -> tuple[str, ...]:
-    """Each group that is ahead on the target, for people."""
-    return tuple(
-        f"group {name}: {count:,} offsets of {part} would be skipped: it is further on the target than on the source"
-        for name, found in report.outcomes.items()
-        for part, count in sorted(found.ahead.items())
+def as_last_read(
+    flow: MirrorFlow, target: TargetCluster, error: MirrorError, *, only: Collection[str], tick: Tick
+) -> GroupsReport:
+    """What the last run that read the groups left on the target: all there is when the source is gone.
+
+    :raises MirrorError: ``error``, where no run has read them.
+    """
+    present = target.describe_topics([naming.gate_topic(flow.name)])
+    record = read_gate(target, flow.name, tick) if present else None
+    if record is None:
+        raise error
+    report = stored_report(flow, target, record, read_current(target, record, record.shards, tick), tick)
+    if report is None:
+        raise error
+    names = [name for name in report.positions if not only or name in only]
+    first_line = str(error).split("\n", 1)[0]
+    return replace(
+        report,
+        positions={name: report.positions[name] for name in names},
+        outcomes={name: report.outcomes[name] for name in names},
+        warnings=(f"the source does not answer, so this is what the last run read of its groups: {first_line}",),
     )

@@ -19,7 +19,6 @@ from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups
-from airflow_provider_mm2.mirror.offsets.standing import ahead_lines
 from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 from airflow_provider_mm2.mirror.status import flow_status
@@ -165,8 +164,8 @@ def test_ahead_is_told_without_a_write() -> None:
     assert summary.groups.outcomes["app"].ahead == {TopicPartition("us.orders", 0): 250}
     found = world.locate()
     assert row(found, "app")["on_target"] == 300
-    text = "group app: 250 offsets of us.orders-0 would be skipped: it is further on the target than on the source"
-    assert ahead_lines(found) == (text,)
+    text = "group app: 250 offsets of us.orders-0 would be skipped: there it is further than on the source"
+    assert found.told == (text,)
     status = flow_status(world.flow, world.pair, tick=no_tick)
     assert status.warnings == (text,)
     assert status.to_json()["groups"]["exact"] == 1
@@ -183,6 +182,44 @@ def test_status_without_the_source() -> None:
     assert groups is not None
     assert groups.as_of_ms == summary.groups.as_of_ms
     assert [found.position for found in groups.positions["app"]] == [Translated(offset=4)]
+
+
+def test_groups_when_the_source_is_gone() -> None:
+    """``mm2 groups`` tells what the last run read, and says so; it commits nothing by that."""
+    world = GroupWorld()
+    world.produce(10)
+    world.commit("app", 4)
+    world.commit("other", 5)
+    summary = world.run()
+    world.pair.us.reachable = False
+    found = world.locate("app")
+    assert row(found, "app")["target_offset"] == 4
+    assert (found.as_of_ms, list(found.positions)) == (summary.groups.as_of_ms, ["app"])
+    assert found.told[0].startswith("the source does not answer, so this is what the last run read of its groups: ")
+    with pytest.raises(ClusterUnreachable):
+        world.locate(apply=True)
+
+
+def test_group_that_is_not_there() -> None:
+    """A group that the source does not know is told as that, and not listed as left out."""
+    world = GroupWorld()
+    world.run()
+    found = world.locate("nope")
+    assert found.outcomes["nope"].detail == "the source has no such group, or it has committed nothing"
+    assert found.left_out == {}
+
+
+def test_kept_group() -> None:
+    """A group that is further on the target is kept there, and said to be kept, not written."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 4)
+    world.set_target("app", 9)
+    report = world.run()
+    assert report.groups.outcomes["app"].outcome is Outcome.KEPT
+    assert report.to_json()["groups"]["warnings"] == [
+        "group app: 5 offsets of us.orders-0 would be skipped: there it is further than on the source"
+    ]
 
 
 def test_renamed_heartbeats_are_told() -> None:
