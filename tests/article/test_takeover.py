@@ -50,10 +50,10 @@ def test_mirror_maker_takes_over(mirrored: MirroredTopics, pair: LocalPair, kafk
         await_peer(peer, lambda: not drop(left, lambda part: has_caught_up(mirrored, part, behind_ours[part])))
         known = {part for part, offset in later.items() if offset >= min(mirrored.both[part].source)}
         expected = {mirrored.target(part) for part in known}  # before the first sync it has no answer
-        await_peer(peer, lambda: newest(mirrored, "later").keys() == expected, limit_s=60)
+        await_peer(peer, lambda: newest(mirrored, "later").keys() == expected, limit_s=120)
         ends = {part: max(mirrored.both[part].source) + 1 for part in mirrored.partitions}
         mirrored.commit("known", ends)
-        await_peer(peer, lambda: moved_to(mirrored, "known", ends), limit_s=60)
+        await_peer(peer, lambda: moved_to(mirrored, "known", ends), limit_s=120)
     mirrored.look()  # each record once and in order, also after the last checkpoint
     assert_no_checkpoint_skips(mirrored)
     assert written_offsets(mirrored).keys() == {connect_key(scenario.alias, part) for part in mirrored.partitions}
@@ -97,13 +97,14 @@ def written_offsets(mirrored: MirroredTopics) -> dict[bytes, list[int]]:
 
 
 def takeover_settings(mirrored: MirroredTopics, pair: LocalPair) -> dict[str, str]:
-    """Exactly once, offset syncs on the target, no heartbeats: those of a source would be there for other tests too."""
+    """Exactly once, offset syncs on the target, no heartbeats written or copied: other tests use the clusters, too."""
     scenario = mirrored.stage.scenario
     return {
         **dedicated_settings(pair, scenario.alias, ",".join(mirrored.topics)),
         f"{scenario.alias}->target.groups": mirrored.stage.group(".*"),
         "offset-syncs.topic.location": "target",
         "emit.heartbeats.enabled": "false",
+        "heartbeats.replication.enabled": "false",
         "emit.checkpoints.interval.seconds": "1",
         "offset.flush.interval.ms": "1000",
     }

@@ -114,6 +114,7 @@ class Measurement:
             f"{alias}->target.groups": f"{self.prefix}-group-.*",
             "emit.checkpoints.interval.seconds": str(self.options.checkpoints_s),
             "emit.heartbeats.enabled": "false",
+            "heartbeats.replication.enabled": "false",
         }
         left = list(parts)
         with mirror_maker(self.pair.folder / alias, settings) as peer:
