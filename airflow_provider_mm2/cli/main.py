@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -17,6 +19,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mm2 {metadata.version('airflow-provider-mm2')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the command itself, before any of its commands."""
+
+
 app.command()(mirror.run)
 app.command()(mirror.plan)
 app.command()(mirror.status)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Annotated, Any
 
+import pendulum
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -56,7 +57,8 @@ def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = 
         rate = document["records"] / max(document["copy_seconds"], 0.001)
         typer.echo(
             f"{document['records']:,} records, {document['bytes']:,} bytes of values in "
-            f"{document['transactions']} transaction(s), {document['seconds']:.1f} s ({rate:,.0f} records/s)"
+            f"{document['transactions']} transaction(s), {document['seconds']:.1f} s in all "
+            f"({rate:,.0f} records/s while copying)"
         )
     results = document["groups"]["results"]
     typer.echo(
@@ -81,7 +83,7 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
     else:
         print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
         if document["left_out"]:
-            print_table("topics out", document["left_out"], ("topic", "rule"))
+            print_table("topics out", _by_rule(document["left_out"]), ("rule", "topics", "names"))
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
@@ -113,10 +115,26 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
             f"consumer groups: {groups['groups']:,}, {groups['exact']:,} of {groups['positions']:,} positions exact, "
             f"as of {groups['as_of']}"
         )
-    typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {rpo:,.0f} s ago")
+    typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {_ago(rpo)} ago")
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)
+
+
+def _by_rule(left_out: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Topics that are left out, a row for each rule: a cluster has hundreds, and a flow wants a few."""
+    names: dict[str, list[str]] = {}
+    for row in left_out:
+        names.setdefault(row["rule"], []).append(row["topic"])
+    return [
+        {"rule": rule, "topics": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
+        for rule, some in sorted(names.items())
+    ]
+
+
+def _ago(seconds: float) -> str:
+    """A span as people say it, and in seconds, by which limits are set."""
+    return f"{pendulum.duration(seconds=round(seconds)).in_words()} ({seconds:,.0f} s)"
 
 
 def _exit_with_problems(document: dict[str, Any]) -> None:

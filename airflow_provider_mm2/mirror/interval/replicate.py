@@ -314,12 +314,14 @@ def _warnings(run: _Run, results: Iterable[PartitionResult]) -> Iterable[str]:
                 f"{part}: {tally.future_records} record(s) stamped in the future were copied and did not end the "
                 f"interval, the first at offset {offset} stamped {show(stamp)}"
             )
-    for result in results:
-        if result.bound > result.start and result.records == 0:
-            yield (
-                f"{result.source}: {result.bound - result.start} offset(s) to look at and no record to copy "
-                f"(ended by {result.ended.value} at {result.end})"
-            )
+    looked_at = [result for result in results if result.bound > result.start]
+    if looked_at and not any(result.records for result in results):
+        offsets = sum(result.bound - result.start for result in looked_at)
+        yield (
+            f"shard {run.shard.number}: {offsets:,} offset(s) to look at and no record to copy, on "
+            f"{len(looked_at)} partition(s), the first {looked_at[0].source} (ended by {looked_at[0].ended.value} at "
+            f"{looked_at[0].end}): all is stamped at the run's end or later, or was aborted"
+        )
 
 
 def _raise_hanging(run: _Run) -> None:
