@@ -127,12 +127,12 @@ def mirror_shard(
     return replicate_shard(work, owner=owner or process_owner(), stop=stop, report=report)
 
 
-def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = None) -> GroupsReport:
+def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = None, owner: str = "") -> GroupsReport:
     """Steps 10 to 14, once a run after all its shards: snapshot, checkpoints, group sync.
 
     :raises MirrorError: the data stays committed, and the next run makes up for the groups.
     """
-    return finish_groups(flow, pair, tick=_stopper(stop or Event()))
+    return finish_groups(flow, pair, owner=owner or process_owner(), tick=_stopper(stop or Event()))
 
 
 def locate_groups(
@@ -150,7 +150,8 @@ def locate_groups(
     :param refine: for a pair that MirrorMaker 2 filled: look for the record where its state gives no exact position.
     :raises MirrorError: nothing of the groups that were not told is written.
     """
-    return show_groups(flow, pair, only=only, apply=apply, refine=refine, tick=_stopper(stop or Event()))
+    tick = _stopper(stop or Event())
+    return show_groups(flow, pair, only=only, apply=apply, refine=refine, owner=process_owner(), tick=tick)
 
 
 def run_mirror(
@@ -172,7 +173,7 @@ def run_mirror(
         mirror_shard(flow, pair, number, prepared=prepared, bounds=bounds, stop=stop, report=report, owner=owner)
         for number in range(prepared.shards)
     )
-    groups = mirror_groups(flow, pair, stop=stop)
+    groups = mirror_groups(flow, pair, stop=stop, owner=owner)
     seconds = time.monotonic() - began
     return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=seconds, groups=groups)
 

@@ -41,7 +41,7 @@ class SyncGroupOffsetsOperator(FlowOperator):
 
         if self.sync_group_offsets is not None:
             flow = flow.model_copy(update={"sync_group_offsets": bool(self.sync_group_offsets)})
-        report = mirror_groups(flow, pair, stop=self.stop)
+        report = mirror_groups(flow, pair, stop=self.stop, owner=self.attempt(context))
         summary = report.summary()
         context["ti"].xcom_push(key="groups", value=summary)
         self.log.info(

@@ -71,9 +71,10 @@ def test_no_secret_is_left_anywhere(lab: RealLab, pair: LocalPair, tmp_path: Pat
         write("badkey", "connection: kafka_badkey", plain_target): "failed",
     }
     plain = json.dumps({"bootstrap.servers": source, **SECRETS})
-    write("plain", f"settings: {plain}", plain_target)
-    write("misspelt", f"setings: {plain}", plain_target)
-    expected |= {"mm2_mirror__plain": "failed", "mm2_mirror__misspelt": "failed"}
+    expected |= {
+        write("plain", f"settings: {plain}", plain_target): "failed",
+        write("misspelt", f"setings: {plain}", plain_target): "failed",
+    }
 
     sasl = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "app"}
     nowhere = {"bootstrap.servers": "127.0.0.1:1", "debug": "all"}

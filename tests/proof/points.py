@@ -114,6 +114,7 @@ POINTS: tuple[Point, ...] = (
     *_points(8, _S, "copier.see", _I, _A, when=_CHUNK),
     *_points(9, _S, "copier.close", _B, _A),
     *_points(9, _S, "membership.leave", _B, _A),
+    *_points(10, _G, "membership.acquired", _A),
     *_points(10, _G, "writer.fence", _B, _A),
     *_points(11, _G, "source.group_offsets", _B, _A),
     *_points(11, _G, "target.read_state ledger", _B, _A),

@@ -178,16 +178,16 @@ class TrappedTarget(Trapped):
         self._call(f"{self._name}.create_topics {kind}", self._inner.create_topics, (topics,), {})
 
     def membership(self, group: str, topic: str, owner: str, session_s: float) -> Any:
-        """Make a member of a lock group; the one of a shard begins the shard's stage."""
-        if not group.endswith(".control.lease"):
+        """Make a member of a lock group; those of a shard and of the groups begin their stages."""
+        if group.endswith(".groups.lease"):
+            self._trap.stage = Stage.GROUPS
+        elif not group.endswith(".control.lease"):
             self._trap.stage = Stage.SHARD
         made = self._call(f"{self._name}.membership", self._inner.membership, (group, topic, owner, session_s), {})
         return TrappedMembership(made, "membership", self._trap)
 
     def state_writer(self, transactional_id: str) -> Any:
-        """Make a state writer; the one of the groups begins their stage."""
-        if transactional_id.endswith(".groups"):
-            self._trap.stage = Stage.GROUPS
+        """Make a state writer."""
         return Trapped(self._inner.state_writer(transactional_id), "writer", self._trap)
 
 

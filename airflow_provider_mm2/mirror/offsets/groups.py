@@ -2,7 +2,7 @@
 
 The steps, once a run after all its shards, numbered on from ``interval/replicate.py``:
 
-10. Fence: ends any earlier attempt at these steps, then read the gate: it must be open.
+10. Lease and fence: one at a time, and no earlier attempt at these steps; then read the gate: it must be open.
 11. Read the ledger, after the data's commits, and what the groups have committed on the source: all of them, raw.
 12. Translate.
 13. Write in one transaction: the snapshot, checkpoints and offset syncs that are due, a heartbeat.
@@ -20,14 +20,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
+from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
-from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, StateRecord
+from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
+from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.mm2_positions import locate_by_mm2
 from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
@@ -75,28 +76,30 @@ class _Found:
     left_out: Mapping[str, str]
 
 
-def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> GroupsReport:
-    """Steps 10 to 14.
+def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick) -> GroupsReport:
+    """Steps 10 to 14; runs that come here at once go one after the other.
 
+    :param owner: who this is, as a waiting run is told.
     :raises FlowNotPrepared: the flow never ran.
     :raises FlowFrozen: a failover forbids it.
+    :raises LeaseHeld: another run was still at it after ``lease_wait_s``.
     :raises ClusterUnreachable: the source or the target went away; nothing of the groups is written then.
     """
-    writer = pair.target.state_writer(naming.groups_id(flow.name))
-    try:
-        writer.fence(tick)  # step 10
-        record = _read_open_gate(flow, pair, tick)
+    if _read_open_gate(flow, pair, tick) is None:
+        raise FlowNotPrepared(flow=flow.name)
+    topics = find_topics(flow, pair)
+    ensure_topics(flow, pair, [*topics.names, naming.groups_topic(flow.name)])
+    with groups_writer(flow, pair, owner, tick) as (writer, keep):  # step 10
+        record = _read_open_gate(flow, pair, keep)
         if record is None:
             raise FlowNotPrepared(flow=flow.name)
-        asked = _ask(flow, pair, only=(), tick=tick)  # step 11
-        mirror = read_mirror(pair.target, record, tick, source=pair.source)
+        asked = _ask(flow, pair, only=(), tick=keep)  # step 11
+        mirror = read_mirror(pair.target, record, keep, source=pair.source)
         found = _find(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
-        report = _publish(flow, pair, found, mirror, writer, tick)  # step 13
+        report = _publish(flow, pair, found, mirror, topics, writer, keep)  # step 13
         if flow.sync_group_offsets:
-            return _commit(flow, pair, report, writer, tick)  # step 14
-        return compare_with_target(pair.target, report, tick)
-    finally:
-        writer.close()
+            return _commit(flow, pair, report, writer, keep)  # step 14
+        return compare_with_target(pair.target, report, keep)
 
 
 def show_groups(
@@ -106,6 +109,7 @@ def show_groups(
     only: Collection[str] = (),
     apply: bool = False,
     refine: bool = False,
+    owner: str = "",
     tick: Tick,
 ) -> GroupsReport:
     """Where groups stand on the target; with ``apply`` they are committed there.
@@ -126,15 +130,13 @@ def show_groups(
                 raise
             report = as_last_read(flow, pair.target, error, only=only, tick=tick)
         return compare_with_target(pair.target, report, tick)
-    writer = pair.target.state_writer(naming.groups_id(flow.name))
-    try:
-        writer.fence(tick)
-        _read_open_gate(flow, pair, tick)
-        report = _locate(flow, pair, only=only, refine=refine, tick=tick)
-        _ensure_topics(flow, pair, [naming.groups_topic(flow.name)])
-        return _commit(flow, pair, report, writer, tick)
-    finally:
-        writer.close()
+    if _read_open_gate(flow, pair, tick) is None:
+        _locate(flow, pair, only=only, refine=False, tick=tick)  # refused here before anything is made
+    ensure_topics(flow, pair, [naming.groups_topic(flow.name)])
+    with groups_writer(flow, pair, owner, tick) as (writer, keep):
+        _read_open_gate(flow, pair, keep)
+        report = _locate(flow, pair, only=only, refine=refine, tick=keep)
+        return _commit(flow, pair, report, writer, keep)
 
 
 def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
@@ -206,33 +208,15 @@ def _report(flow: MirrorFlow, found: _Found) -> GroupsReport:
     )
 
 
-def _mm2_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
-    own = mm2_topics.heartbeats_topic(naming.policy_of(flow))
-    return Mm2Topics.of(flow, source_beats=own in pair.source.list_topics())
-
-
-def _ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -> None:
-    """Create what this step writes to, on its first run."""
-    present = pair.target.describe_topics(names)
-    pair.target.create_topics(
-        [
-            NewTopic(
-                name=name,
-                partitions=1,
-                replication_factor=flow.internal_replication_factor,
-                settings={"cleanup.policy": "compact"},
-            )
-            for name in names
-            if name not in present
-        ]
-    )
-
-
 def _publish(
-    flow: MirrorFlow, pair: ClusterPair, found: _Found, mirror: Mirror, writer: StateWriter, tick: Tick
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    found: _Found,
+    mirror: Mirror,
+    topics: Mm2Topics,
+    writer: StateWriter,
+    tick: Tick,
 ) -> GroupsReport:
-    topics = _mm2_topics(flow, pair)
-    _ensure_topics(flow, pair, [*topics.names, naming.groups_topic(flow.name)])
     snapshot = read_snapshot(pair.target, flow.name, tick)
     published = publish.read_published(pair.target, flow, topics, snapshot, tick)
     every = [position for positions in found.positions.values() for position in positions]

@@ -12,6 +12,7 @@ from airflow_provider_mm2.mirror.errors import (
     ClusterUnreachable,
     FlowNotPrepared,
     GroupsIncomplete,
+    LeaseHeld,
     NotAuthorized,
     StateDamaged,
 )
@@ -413,6 +414,20 @@ def test_source_that_dies() -> None:
     assert world.target_offsets("app") == {0: 9}
 
 
+def test_one_at_a_time() -> None:
+    """A run that comes to its groups while another is at them waits, and is told who that is."""
+    world = GroupWorld(lease_wait_s=1)
+    world.produce(1)
+    world.run()
+    topic = "mm2-groups.f.internal"
+    other = world.pair.target.membership("mm2.f.groups.lease", topic, "the other one", 6)
+    other.poll(0)
+    with pytest.raises(LeaseHeld, match="the other one"):
+        world.groups()
+    other.leave()
+    world.groups()
+
+
 def test_flow_that_never_ran() -> None:
     """Asking for groups of a flow that never ran is told as that."""
     with pytest.raises(FlowNotPrepared):
@@ -513,7 +528,7 @@ def test_killed_at_any_change(number: int, after: bool) -> None:
     target: Any = world.pair.target
     world.pair.target = Trapped(target, lambda: next(calls) == number, after=after)
     try:
-        finish_groups(world.flow, world.pair, tick=no_tick)
+        finish_groups(world.flow, world.pair, owner="test", tick=no_tick)
     except Killed:
         for _, _, source_offset, target_offset in world.checkpoints():
             assert target_offset <= source_offset + 1  # never past what is unread; the second run lies behind a marker

@@ -1,0 +1,56 @@
+"""What comes before steps 10 to 14: the topics they write to, and one writer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import NewTopic
+from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
+from airflow_provider_mm2.mirror.state.lease import Lease
+
+
+def find_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
+    """MirrorMaker 2's topics of a flow, by whether the source has heartbeats of its own."""
+    own = mm2_topics.heartbeats_topic(naming.policy_of(flow))
+    return Mm2Topics.of(flow, source_beats=own in pair.source.list_topics())
+
+
+def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -> None:
+    """Create what this step writes to, on its first run."""
+    present = pair.target.describe_topics(names)
+    pair.target.create_topics(
+        [
+            NewTopic(
+                name=name,
+                partitions=1,
+                replication_factor=flow.internal_replication_factor,
+                settings={"cleanup.policy": "compact"},
+            )
+            for name in names
+            if name not in present
+        ]
+    )
+
+
+@contextmanager
+def groups_writer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[tuple[StateWriter, Tick]]:
+    """The fenced writer of what is known of groups, and a tick that keeps its lease."""
+    group, topic = naming.lease_group(naming.groups_id(flow.name)), naming.groups_topic(flow.name)
+    membership = pair.target.membership(group, topic, owner, flow.lease_session_s)
+    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
+        lease.acquire(flow.lease_wait_s, tick)
+
+        def keep() -> None:
+            tick()
+            lease.keep()
+
+        writer = pair.target.state_writer(naming.groups_id(flow.name))
+        try:
+            writer.fence(keep)
+            yield writer, keep
+        finally:
+            writer.close()
