@@ -25,7 +25,7 @@ test: lint ## Lint and every test, with real Kafka and real Airflow
 	$(VENV)/bin/python $(TESTS)
 
 unit: $(VENV)/.installed ## What needs neither a broker nor Airflow's database: seconds
-	$(VENV)/bin/python $(TESTS) -m "not broker and not airflow"
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not broker and not airflow"
 
 test-floor: $(FLOOR)/.installed ## The tests that import Airflow, on the oldest Airflow that is supported
 	$(FLOOR)/bin/python $(TESTS) $$($(FLOOR)/bin/python -m tests.importing_airflow)

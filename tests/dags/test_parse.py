@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.dags.flow_texts import flow_text
+
+pytestmark = pytest.mark.airflow
 
 ROOT = Path(__file__).parents[2]
 

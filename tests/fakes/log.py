@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -98,9 +99,13 @@ class PartitionLog:
     def visible(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
         """Records in ``[start, end)`` that a ``read_committed`` reader is given."""
         limit = self.stable if end is None else min(end, self.stable)
-        for entry in self.entries:
+        first = bisect_left(self.entries, start, key=lambda entry: entry.offset)
+        for index in range(first, len(self.entries)):
+            entry = self.entries[index]
+            if entry.offset >= limit:
+                return
             committed = entry.transaction is None or entry.transaction.outcome is Outcome.COMMITTED
-            if entry.message is not None and committed and start <= entry.offset < limit:
+            if entry.message is not None and committed:
                 yield entry
 
     def next_visible(self, position: int) -> Entry | None:
