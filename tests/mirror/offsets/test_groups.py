@@ -18,6 +18,7 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups
 from airflow_provider_mm2.mirror.offsets.translate import Translated
@@ -551,6 +552,19 @@ def test_damaged_snapshot() -> None:
     world.pair.eu.produce("mm2-groups.f.internal", 0, Message(key=b'{"kind":"group"}', value=b"{}"))
     with pytest.raises(StateDamaged, match=r"mm2-groups\.f\.internal"):
         world.groups()
+
+
+@pytest.mark.parametrize(("policy", "topic"), [("default", "us.orders"), ("identity", "orders")])
+def test_one_policy_for_data_and_checkpoints(policy: str, topic: str) -> None:
+    """K72: checkpoints name topics as the data's policy does, so what each one points at is there."""
+    world = GroupWorld(replication_policy=policy)
+    world.produce(5)
+    world.commit("app", 3)
+    world.run()
+    ((_, message),) = world.pair.eu.visible(CHECKPOINTS, 0)
+    found = Checkpoint.decode(message.key, message.value)
+    assert (found.topic, found.target_offset) == (topic, 3)
+    assert found.topic in world.pair.eu.topics
 
 
 def test_heartbeats() -> None:
