@@ -33,6 +33,11 @@ class MirrorError(Exception):
         """The fields of this error, as plain values."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
+    @property
+    def first_line(self) -> str:
+        """What was found, without cause and next move: for a line in a report."""
+        return str(self).split("\n", 1)[0]
+
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the facts when an error crosses to another process."""
         return _made, (type(self), dict(vars(self)))

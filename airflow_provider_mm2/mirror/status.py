@@ -23,7 +23,7 @@ from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionL
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
 from airflow_provider_mm2.mirror.offsets.translate import Translated
-from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_current
 
 
@@ -114,8 +114,7 @@ def read_record(flow: str, target: ClusterReader, *, tick: Tick) -> FlowRecord:
     :raises FlowNotPrepared: it never ran.
     :raises MirrorError: the target cannot be read.
     """
-    gate = naming.gate_topic(flow)
-    record = read_gate(target, flow, tick) if target.describe_topics([gate]) else None
+    record = find_gate(target, flow, tick)
     if record is None:
         raise FlowNotPrepared(flow=flow)
     return record
@@ -154,8 +153,4 @@ def _source_logs(
         present = [part for part in parts if part.topic in topics and part.partition < topics[part.topic].partitions]
         return pair.source.log_offsets(present), None
     except (ClusterUnreachable, AuthenticationFailed, TopicDeleted) as error:
-        return {}, _first_line(error)
-
-
-def _first_line(error: MirrorError) -> str:
-    return str(error).split("\n", 1)[0]
+        return {}, error.first_line

@@ -24,7 +24,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicPartition,
     TopicSetting,
 )
-from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 
 Settings = Mapping[str, TopicSetting]
@@ -140,13 +140,12 @@ def _recorded_state(
 
     The other order took another attempt's first ledger record for damage when this one slept in between.
     """
-    gate, ledger = naming.gate_topic(flow.name), naming.ledger_topic(flow.name)
+    ledger = naming.ledger_topic(flow.name)
     present = pair.target.describe_topics([ledger])
     entries: dict[TopicPartition, PartitionLedger] = {}
     for shard in range(present[ledger].partitions if ledger in present else 0):
         entries.update(read_ledger(pair.target, flow.name, shard, tick))
-    record = read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
-    return record, entries
+    return find_gate(pair.target, flow.name, tick), entries
 
 
 def _check_claims(flow: MirrorFlow, pair: ClusterPair, targets: set[str], tick: Tick) -> None:

@@ -125,8 +125,10 @@ class GroupCommitter:
         cleared: list[str] = []
         for name in wanted:
             state, found = states[name], present[name]
-            if isinstance(state, MirrorError) or isinstance(found, MirrorError):
-                done[name] = _failed(state if isinstance(state, MirrorError) else found)
+            if isinstance(state, MirrorError):
+                done[name] = _failed(state)
+            elif isinstance(found, MirrorError):
+                done[name] = _failed(found)
             elif state.members:
                 done[name] = _active(state)
             else:
@@ -179,15 +181,15 @@ class GroupCommitter:
 def _read_back(write: Write, refused: Mapping[TopicPartition, MirrorError], found: GroupOffsets) -> GroupOutcome:
     offsets, ahead = write.offsets, write.ahead
     missing = [part for part, offset in offsets.items() if part not in refused and found.offsets.get(part) != offset]
-    problems = [f"{part}: {_first_line(error)}" for part, error in sorted(refused.items())]
+    problems = [f"{part}: {error.first_line}" for part, error in sorted(refused.items())]
     problems += [f"{part}: written {offsets[part]}, found {found.offsets.get(part)}" for part in sorted(missing)]
     if problems:
         return GroupOutcome(outcome=Outcome.FAILED, detail="; ".join(problems[:10]), ahead=ahead)
     return GroupOutcome(outcome=Outcome.WRITTEN if write.moves else Outcome.KEPT, ahead=ahead)
 
 
-def _failed(error: MirrorError | object) -> GroupOutcome:
-    return GroupOutcome(outcome=Outcome.FAILED, detail=_first_line(error))
+def _failed(error: MirrorError) -> GroupOutcome:
+    return GroupOutcome(outcome=Outcome.FAILED, detail=error.first_line)
 
 
 def _active(state: GroupState) -> GroupOutcome:
@@ -196,10 +198,6 @@ def _active(state: GroupState) -> GroupOutcome:
         detail=f"{len(state.members)} member(s): {', '.join(state.members[:5])}",
         members=state.members,
     )
-
-
-def _first_line(error: object) -> str:
-    return str(error).split("\n", 1)[0]
 
 
 def _some_of(names: list[str]) -> Iterator[list[str]]:

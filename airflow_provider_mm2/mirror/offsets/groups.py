@@ -44,7 +44,7 @@ from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
-from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.snapshot import (
     GroupSnapshot,
     group_record,
@@ -141,7 +141,7 @@ def show_groups(
 
 def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
     policy = Policy.of(flow)
-    record = _read_gate(flow, pair, tick)
+    record = find_gate(pair.target, flow.name, tick)
     if record is not None:
         asked = _ask(flow, pair, only=only, tick=tick)
         mirror = read_mirror(pair.target, record, tick, source=pair.source)
@@ -160,15 +160,10 @@ def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refin
 
 def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord | None:
     """The gate, which is open; None when the flow never ran."""
-    record = _read_gate(flow, pair, tick)
+    record = find_gate(pair.target, flow.name, tick)
     if record is not None:
         check_open(record)
     return record
-
-
-def _read_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord | None:
-    gate = naming.gate_topic(flow.name)
-    return read_gate(pair.target, flow.name, tick) if pair.target.describe_topics([gate]) else None
 
 
 def _ask(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], tick: Tick) -> _Asked:
@@ -186,7 +181,7 @@ def _find(asked: _Asked, where: Callable[[str, GroupOffsets], Collection[GroupPo
     for name, answer in sorted(asked.answers.items()):
         if isinstance(answer, MirrorError):
             positions[name] = ()
-            outcomes[name] = GroupOutcome(outcome=Outcome.FAILED, detail=str(answer).split("\n", 1)[0])
+            outcomes[name] = GroupOutcome(outcome=Outcome.FAILED, detail=answer.first_line)
             continue
         records[name] = GroupRecord(name=name, taken_ms=asked.as_of_ms, found=answer)
         positions[name] = tuple(where(name, answer))

@@ -121,7 +121,7 @@ class Refiner:
         except _GaveUp as limit:
             return Refined(note=str(limit))
         except (HeaderUnfaithful, TopicDeleted) as error:
-            return Refined(note=str(error).split("\n", 1)[0])
+            return Refined(note=error.first_line)
         return self._judged(result, estimate)
 
     def _anchor(self, source: TopicPartition, position: int) -> tuple[int, int] | None:

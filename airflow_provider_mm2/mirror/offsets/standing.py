@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -15,7 +14,7 @@ from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.positions import locate, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.translate import Policy
-from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_current
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 
@@ -32,8 +31,8 @@ def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick)
     for name in names:
         found = present[name]
         if isinstance(found, MirrorError):
-            first_line = str(found).split("\n", 1)[0]
-            outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, detail=f"not known on the target: {first_line}")
+            detail = f"not known on the target: {found.first_line}"
+            outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, detail=detail)
             continue
         ahead = decide(target_offsets(report.positions[name]), found.offsets, may_rewind=False).ahead
         outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, ahead=ahead)
@@ -74,18 +73,16 @@ def as_last_read(
 
     :raises MirrorError: ``error``, where no run has read them.
     """
-    present = target.describe_topics([naming.gate_topic(flow.name)])
-    record = read_gate(target, flow.name, tick) if present else None
+    record = find_gate(target, flow.name, tick)
     if record is None:
         raise error
     report = stored_report(flow, target, record, read_current(target, record, record.shards, tick), tick)
     if report is None:
         raise error
     names = [name for name in report.positions if not only or name in only]
-    first_line = str(error).split("\n", 1)[0]
     return replace(
         report,
         positions={name: report.positions[name] for name in names},
         outcomes={name: report.outcomes[name] for name in names},
-        warnings=(f"the source does not answer, so this is what the last run read of its groups: {first_line}",),
+        warnings=(f"the source does not answer, so this is what the last run read of its groups: {error.first_line}",),
     )

@@ -61,6 +61,14 @@ def read_gate(target: ClusterReader, flow: str, tick: Tick) -> FlowRecord | None
     return found
 
 
+def find_gate(target: ClusterReader, flow: str, tick: Tick) -> FlowRecord | None:
+    """The flow record where the gate's topic may not be there yet; None when the flow never ran.
+
+    :raises StateDamaged: what stands there cannot be believed.
+    """
+    return read_gate(target, flow, tick) if target.describe_topics([naming.gate_topic(flow)]) else None
+
+
 def write_gate(
     target: TargetCluster, *, expected: FlowRecord | None, new: FlowRecord, lease: Lease, tick: Tick
 ) -> None:
