@@ -279,6 +279,45 @@ class TasksFailed(MirrorError):
     next_move: ClassVar[str] = "clear the failed task (with downstream), or wait for the next run, which covers it too"
 
 
+# --- seeding ---
+
+
+@dataclass(kw_only=True, eq=False)
+class SeedUnreadable(SettingsError):
+    """What progress was to be taken from is not there, or cannot be read."""
+
+    seed: str
+    problem: str
+    found: ClassVar[str] = "progress cannot be taken from {seed!r}: {problem}"
+    likely_cause: ClassVar[str] = "a misspelt name, a file of another kind, or the other cluster holds it"
+    next_move: ClassVar[str] = "correct it; docs/cli.md lists what --from takes. Nothing has been written"
+
+
+@dataclass(kw_only=True, eq=False)
+class SeedRefused(MirrorError):
+    """A seed would lose or repeat records, or cannot be as asked; ``refused`` says so of each partition."""
+
+    flow: str
+    refused: tuple[str, ...]
+    found: ClassVar[str] = "progress of flow {flow!r} was not set: {refused}"
+    likely_cause: ClassVar[str] = "progress already stands elsewhere, or the two clusters are not as the seed says"
+    next_move: ClassVar[str] = (
+        "look at it without --apply; choose another --from or --topic, or take what it says into account with --force. "
+        "Nothing has been written"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class SeedOvertaken(RetriableError):
+    """What a seed was judged by changed before it was written."""
+
+    flow: str
+    changed: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} moved while progress was being set: {changed}"
+    likely_cause: ClassVar[str] = "a mirror run came in between, or somebody wrote to the topics"
+    next_move: ClassVar[str] = "pause the flow's DAG and look again; shards before this one are set, this one is not"
+
+
 # --- reaching a cluster ---
 
 

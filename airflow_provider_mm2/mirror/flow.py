@@ -197,9 +197,9 @@ class MirrorFlow(_Settings):
     chunk: Chunk = Chunk()
     delivery: Literal["exactly_once"] = "exactly_once"
     engine: Literal["bounded"] = "bounded"
-    on_gap: Literal["stop"] = "stop"
-    on_recreated: Literal["stop"] = "stop"
-    on_foreign_writes: Literal["stop"] = "stop"
+    on_gap: Literal["stop", "accept"] = "stop"
+    on_recreated: Literal["stop", "restart"] = "stop"
+    on_foreign_writes: Literal["stop", "warn", "accept"] = "stop"
     uncommitted: Literal["skip", "earliest"] = "skip"
     behind_start: Literal["skip", "earliest"] = "skip"
     ahead: Literal["mirrored_end", "skip"] = "mirrored_end"

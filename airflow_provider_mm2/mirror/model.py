@@ -168,6 +168,7 @@ class CopierSettings:
     ``max_record_bytes``: the largest record the source may hold, by its topics' ``max.message.bytes``.
     ``batch_bytes``: the smallest batch limit of the target's topics, by their ``max.message.bytes``.
     ``silence_limit_s``: how long the source may say nothing while a bound is not reached.
+    ``shared_target``: others may write to the target as well, so each record's place there is taken, not a run's ends.
     """
 
     flow: str
@@ -177,6 +178,7 @@ class CopierSettings:
     max_record_bytes: int
     silence_limit_s: int
     batch_bytes: int = 1_000_000
+    shared_target: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,11 +266,6 @@ class FlowRecord:
     shards: int
     active_side: ActiveSide = ActiveSide.SOURCE
     frozen: bool = False
-    generations: Mapping[str, int] = field(default_factory=dict)
-
-    def generation(self, topic: str) -> int:
-        """Generation of a topic's map; the first is 1."""
-        return self.generations.get(topic, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,10 +21,12 @@ from airflow_provider_mm2.mirror.interval.admission import Shard
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
+from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
 from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics
 from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
+from airflow_provider_mm2.mirror.offsets.seed import Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,28 @@ def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: E
     :raises MirrorError: the flow as a whole cannot run.
     """
     return foresee(flow, pair, bounds=bounds, tick=_stopper(stop or Event()))
+
+
+def seed_progress(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    seed: Seed,
+    *,
+    topics: Collection[str] = (),
+    force: bool = False,
+    apply: bool = False,
+    owner: str = "",
+    stop: Event | None = None,
+) -> SeedReport:
+    """Set the progress of partitions from somewhere else; without ``apply`` only show what that would do.
+
+    :param topics: source topics of the flow; empty: all.
+    :param force: also where records would be lost or copied once more.
+    :raises MirrorError: see ``seed_flow``.
+    """
+    tick = _stopper(stop or Event())
+    who = owner or process_owner()
+    return seed_flow(flow, pair, seed, topics=topics, force=force, apply=apply, owner=who, tick=tick)
 
 
 def _check_bounds(flow: MirrorFlow, bounds: RunBounds) -> None:

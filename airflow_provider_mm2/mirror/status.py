@@ -13,18 +13,19 @@ from airflow_provider_mm2.mirror.errors import (
     AuthenticationFailed,
     ClusterUnreachable,
     FlowNotPrepared,
-    MirrorError,
     TopicDeleted,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.bounds import show
-from airflow_provider_mm2.mirror.interval.health import standing_problems
+from airflow_provider_mm2.mirror.incident_model import Incident
+from airflow_provider_mm2.mirror.interval.health import Health, standing_health
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
 from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import find_gate
-from airflow_provider_mm2.mirror.state.ledger import read_current
+from airflow_provider_mm2.mirror.state.incidents import describe, incident_json, read_incidents
+from airflow_provider_mm2.mirror.state.ledger import read_shards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ class FlowStatus:
     unsaved_groups: tuple[TopicPartition, ...]
     source_problem: str | None
     groups: GroupsReport | None
-    problems: tuple[MirrorError, ...]
+    health: Health
+    incidents: tuple[Incident, ...]
     now_ms: int
 
     @property
@@ -50,11 +52,13 @@ class FlowStatus:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is worth knowing and stops nothing."""
-        return tuple(
+        unsaved = (
             f"{part}: the progress group has no offset (expired or deleted); the ledger decides and the next run "
             "restores it"
             for part in self.unsaved_groups
-        ) + (() if self.groups is None else self.groups.told)
+        )
+        accepted = (f"the next run accepts this: {describe(incident)}" for incident in self.health.accepted)
+        return (*unsaved, *accepted, *(() if self.groups is None else self.groups.told))
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -66,7 +70,8 @@ class FlowStatus:
             "rpo_s": self.rpo_s,
             "groups": None if self.groups is None else self._groups(self.groups),
             "source_problem": self.source_problem,
-            "problems": [{"kind": type(error).__name__, "message": str(error)} for error in self.problems],
+            "problems": [{"kind": type(error).__name__, "message": str(error)} for error in self.health.problems],
+            "incidents": [incident_json(incident) for incident in self.incidents],
             "warnings": list(self.warnings),
         }
 
@@ -105,7 +110,7 @@ def read_recorded(
     """
     record, topic = read_record(flow, target, tick=tick), naming.ledger_topic(flow)
     present = target.describe_topics([topic])
-    return record, read_current(target, record, present[topic].partitions if topic in present else 0, tick)
+    return record, read_shards(target, flow, present[topic].partitions if topic in present else 0, tick)
 
 
 def read_record(flow: str, target: ClusterReader, *, tick: Tick) -> FlowRecord:
@@ -139,7 +144,8 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         unsaved_groups=tuple(part for part, target in targets.items() if target in asked and target not in committed),
         source_problem=problem,
         groups=stored_report(flow, pair.target, record, ledger, tick),
-        problems=standing_problems(pair, record, ledger, tick, with_source=problem is None),
+        incidents=read_incidents(pair.target, flow.name, tick),
+        health=standing_health(flow, pair, record, ledger, tick, with_source=problem is None),
         now_ms=int(time.time() * 1000),
     )
 

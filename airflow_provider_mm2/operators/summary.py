@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.bounds import RunBounds, from_ms
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import PartitionResult, ShardResult, total
+from airflow_provider_mm2.mirror.moments import from_ms
 from airflow_provider_mm2.mirror.run import partition_json
 from airflow_provider_mm2.run_interval import show
 

@@ -80,7 +80,7 @@ class FakeCopier:
         tick()
         with self._hooks.around("flush"):
             self._producer.check()
-            return [part.result() for part in self._ranges]
+            return [part.result(shared=self._settings.shared_target) for part in self._ranges]
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
         """Step 7."""

@@ -62,12 +62,14 @@ class RangeCopy:
                 break
         return self._bytes - before
 
-    def result(self) -> CopiedRange:
+    def result(self, *, shared: bool = False) -> CopiedRange:
         """The chunk's outcome.
+
+        :param shared: whether others may write to the target as well.
 
         :raises ForeignWrites: a batch does not lie in one piece on the target.
         """
-        for run in self._runs:
+        for run in () if shared else self._runs:
             if run and run[-1] - run[0] != len(run) - 1:
                 raise ForeignWrites(
                     target_topic=self.asked.target.topic,

@@ -108,6 +108,11 @@ class PartitionLog:
             if entry.message is not None and committed:
                 yield entry
 
+    def offset_at(self, moment_ms: int) -> int | None:
+        """Offset of the first record stamped at or after a moment, aborted or not."""
+        stamped = (entry for entry in self.entries if entry.message is not None and entry.offset < self.stable)
+        return next((entry.offset for entry in stamped if entry.message.timestamp_ms >= moment_ms), None)  # type: ignore[union-attr]
+
     def next_visible(self, position: int) -> Entry | None:
         """First visible record at or after ``position``; None: the reader is told the end, which is ``stable``."""
         return next(self.visible(position), None)

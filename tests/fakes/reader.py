@@ -74,6 +74,10 @@ class FakeReader:
         """Ends of the logs."""
         return {partition: self._cluster.log(partition).offsets for partition in partitions}
 
+    def offsets_at(self, moments: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """First record at or after each moment."""
+        return {partition: self._cluster.log(partition).offset_at(moment) for partition, moment in moments.items()}
+
     def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """Every visible record."""
         tick()

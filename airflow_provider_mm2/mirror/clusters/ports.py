@@ -61,6 +61,12 @@ class ClusterReader(Protocol):
         :raises TopicDeleted: one of the partitions does not exist.
         """
 
+    def offsets_at(self, moments: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """Offset of the first record below the LSO stamped at or after a moment (ms); None where there is none.
+
+        The broker's index is asked: a transaction's marker, stamped by its clock, counts as a record there.
+        """
+
     def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """Every visible record from ``start`` up to the log's *current* end, which is asked until it is reached."""
 

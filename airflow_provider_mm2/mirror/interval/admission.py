@@ -23,21 +23,19 @@ from airflow_provider_mm2.mirror.errors import (
     TopicDeleted,
 )
 from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
+from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
-from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.settled import check_settled
 from airflow_provider_mm2.mirror.interval.topics import Prepared
-from airflow_provider_mm2.mirror.model import (
-    CopyRange,
-    FlowRecord,
-    PartitionLedger,
-    TopicInfo,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import CopyRange, FlowRecord, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
+from airflow_provider_mm2.mirror.state.rebase import Rebased
 
 SECOND_LOOK_S = 2.0
 
@@ -46,12 +44,16 @@ SECOND_LOOK_S = 2.0
 class Admission:
     """What a shard may copy. ``ranges`` has every partition of the shard, also those with nothing to copy.
 
+    ``rebased``: partitions that go on from another place than the ledger says, by a policy of the flow, and
+    ``incidents`` what was accepted so; both are written with the first transaction.
     ``stable_taken_ms``: when the bounds were taken. ``restored``: partitions whose progress group offset was missing
     and is written again from the ledger. ``late``: topics or partitions that are not ready on the target yet.
     """
 
     record: FlowRecord
     facts: Mapping[TopicPartition, PartitionFacts]
+    rebased: Mapping[TopicPartition, Rebased]
+    incidents: tuple[Incident, ...]
     ranges: tuple[CopyRange, ...]
     stable_taken_ms: int
     restored: tuple[TopicPartition, ...]
@@ -75,23 +77,35 @@ def admit(shard: Shard, lease: Lease, tick: Tick) -> Admission:
     :raises MirrorError: the verdict, the same twice while the lease was ours.
     :raises Fenced: what was read moved, so another attempt is at work.
     """
+    first = _outcome(shard, tick)
+    if isinstance(first, Admission) and not first.incidents:
+        return first
+    lease.confirm()
+    _wait(SECOND_LOOK_S, tick)
+    second = _outcome(shard, tick)
+    lease.confirm()
+    if isinstance(first, Admission) and isinstance(second, Admission) and _accepted(first) == _accepted(second):
+        return second
+    if isinstance(first, MirrorError) and isinstance(second, MirrorError) and _is_same(first, second):
+        raise second from first
+    seen = type(first).__name__ if isinstance(first, MirrorError) else first.incidents[0].kind.value
+    why = f"what it read changed while it looked (first: {seen})"
+    raise Fenced(transactional_id=naming.transactional_id(shard.flow.name, shard.number), why=why)
+
+
+def _outcome(shard: Shard, tick: Tick) -> Admission | MirrorError:
+    """What one look gives; what passes by itself is raised at once."""
     try:
         return _look(shard, tick)
     except MirrorError as verdict:
         passes_by_itself = verdict.retriable and not isinstance(verdict, TargetTransactionOpen)
         if passes_by_itself:
             raise
-        first = verdict
-    lease.confirm()
-    _wait(SECOND_LOOK_S, tick)
-    try:
-        _look(shard, tick)
-    except MirrorError as second:
-        lease.confirm()
-        if _is_same(first, second):
-            raise second from first
-    why = f"what it read changed while it looked (first: {type(first).__name__})"
-    raise Fenced(transactional_id=naming.transactional_id(shard.flow.name, shard.number), why=why) from first
+        return verdict
+
+
+def _accepted(admission: Admission) -> set[tuple[IncidentKind, TopicPartition]]:
+    return {(incident.kind, incident.source) for incident in admission.incidents}
 
 
 def _is_same(first: MirrorError, second: MirrorError) -> bool:
@@ -138,15 +152,20 @@ def _look(shard: Shard, tick: Tick) -> Admission:
         ledger=ledger,
         tick=tick,
     )
-    for fact in facts.values():
-        problem = judge(fact)
-        if problem is not None:
-            raise problem
-    _check_strict(shard, facts.values())
+    now_ms, cluster_id = stable_taken_ms, shard.prepared.record.source_cluster_id
+    decisions = {part: decide(flow, fact, cluster_id, now_ms) for part, fact in facts.items()}
+    for decision in decisions.values():
+        if decision.problem is not None:
+            raise decision.problem
+    incidents = [incident for decision in decisions.values() for incident in decision.incidents]
+    decided = {part: decision.facts for part, decision in decisions.items()}
+    _check_strict(shard, decided.values())
     return Admission(
         record=shard.prepared.record,
-        facts=facts,
-        ranges=tuple(_range(shard, fact) for fact in facts.values()),
+        facts=decided,
+        rebased={part: decision.rebased for part, decision in decisions.items() if decision.rebased is not None},
+        incidents=counted_up(incidents, read_incidents(pair.target, flow.name, tick)) if incidents else (),
+        ranges=tuple(_range(shard, fact) for fact in decided.values()),
         stable_taken_ms=stable_taken_ms,
         restored=tuple(part for part, fact in facts.items() if fact.ledger and fact.group_offset is None),
         late=late,

@@ -6,11 +6,11 @@ write gets no marker and keeps its end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
 from airflow_provider_mm2.mirror.model import (
     CopiedRange,
     FlowRecord,
@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.model import (
 )
 from airflow_provider_mm2.mirror.state.ledger import split_segments
 from airflow_provider_mm2.mirror.state.pruning import prune
+from airflow_provider_mm2.mirror.state.rebase import FIRST_GENERATION, Rebased, opening
 
 MARKER = 1
 
@@ -36,15 +37,25 @@ class Foreign:
 class LedgerBook:
     """The newest entry of every partition of a shard, and which of them the next transaction must write."""
 
-    def __init__(self, record: FlowRecord, facts: Mapping[TopicPartition, PartitionFacts]) -> None:
+    def __init__(
+        self,
+        record: FlowRecord,
+        facts: Mapping[TopicPartition, PartitionFacts],
+        rebased: Mapping[TopicPartition, Rebased] | None = None,
+    ) -> None:
         self._record = record
         self._facts = facts
         self._open = {part: self._opening(fact) for part, fact in facts.items()}
         self._closed: list[LedgerEntry] = []
         self._removed: list[LedgerEntry] = []
         self._unwritten = {part for part, fact in facts.items() if fact.ledger is None}
-        for fact in facts.values():
-            self._prune(fact)
+        for part, fresh in (rebased or {}).items():
+            self._closed.extend(fresh.unwritten[:-1])
+            self._removed.extend(fresh.removed)
+            self._unwritten.add(part)
+        for part, fact in facts.items():
+            if part not in (rebased or {}):
+                self._prune(fact)
 
     def _prune(self, fact: PartitionFacts) -> None:
         """Let go of what has expired on the target, with the next transaction."""
@@ -57,23 +68,8 @@ class LedgerBook:
         """The entry a run begins with: the recorded one at the target's present end, or the very first."""
         if fact.ledger is not None:
             return replace(fact.ledger.latest, target_end=max(fact.ledger.latest.target_end, fact.target_log.end))
-        return LedgerEntry(
-            generation=self._record.generation(fact.source.topic),
-            source_topic_id=fact.source_topic.topic_id,
-            topic=fact.source.topic,
-            partition=fact.source.partition,
-            first=fact.progress,
-            segments=(),
-            next_offset=fact.progress,
-            target_topic=fact.target.topic,
-            target_topic_id=fact.target_topic.topic_id,
-            target_end=fact.target_log.end,
-            source_cluster_id=self._record.source_cluster_id,
-            leader_epoch=None,
-            records=0,
-            through_ms=None,
-            sequence=0,
-        )
+        place = place_at(fact, fact.progress, self._record.source_cluster_id)
+        return opening(place, FIRST_GENERATION, 0)
 
     def entry(self, part: TopicPartition) -> LedgerEntry:
         """The newest entry of a partition."""
@@ -86,13 +82,12 @@ class LedgerBook:
             return None
         return Foreign(target=entry.target, start=counted_end(entry), end=copied.segments[0].target_start)
 
-    def hole_inside(self, copied: CopiedRange) -> Foreign | None:
-        """The first hole on the target between two segments of one chunk: it is never a marker of ours."""
+    def holes_inside(self, copied: CopiedRange) -> Iterator[Foreign]:
+        """The holes on the target between the segments of one chunk: they are never markers of ours."""
+        target = self._open[copied.source].target
         for before, after in pairwise(copied.segments):
             if after.target_start != before.target_end:
-                target = self._open[copied.source].target
-                return Foreign(target=target, start=before.target_end, end=after.target_start)
-        return None
+                yield Foreign(target=target, start=before.target_end, end=after.target_start)
 
     def add(self, copied: CopiedRange) -> None:
         """Take in what a chunk copied of one partition."""

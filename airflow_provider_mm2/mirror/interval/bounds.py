@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 
 from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing, IntervalOutOfOrder, IntervalOverlaps
 from airflow_provider_mm2.mirror.model import TopicPartition
-
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-def to_ms(moment: datetime) -> int:
-    """Milliseconds since 1970 of an aware time; what is below a millisecond is cut off."""
-    return (moment - EPOCH) // (EPOCH.resolution * 1000)
-
-
-def from_ms(milliseconds: int) -> datetime:
-    """The aware time of milliseconds since 1970."""
-    return EPOCH + EPOCH.resolution * 1000 * milliseconds
-
-
-def show(milliseconds: int | None) -> str:
-    """A time as messages show it."""
-    return "no time yet" if milliseconds is None else from_ms(milliseconds).isoformat().replace("+00:00", "Z")
+from airflow_provider_mm2.mirror.moments import EPOCH, show, to_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.interval.book import counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
-from airflow_provider_mm2.mirror.state.ledger import current_generation
 
 
 def gather_facts(
@@ -33,7 +32,7 @@ def gather_facts(
     group = pair.target.committed(naming.progress_group(record.flow), list(pairs.values()), tick)
     source_logs = pair.source.log_offsets(list(pairs)) if source_logs is None else source_logs
     target_logs = pair.target.log_offsets(list(pairs.values()))
-    known = {source: current_generation(ledger.get(source), record) for source in pairs}
+    known = {source: ledger.get(source) for source in pairs}
     hidden = _hidden(pair, target_logs, {pairs[part]: entry for part, entry in known.items() if entry}, tick)
     facts: dict[TopicPartition, PartitionFacts] = {}
     for source, target in pairs.items():
@@ -46,17 +45,26 @@ def gather_facts(
             group_offset=group.get(target),
             source_log=source_logs[source],
             target_log=target_logs[target],
-            visible=_visible(pair, target, target_logs[target], known[source], tick),
+            visible=_visible(pair, target_topics[target.topic], target_logs[target], (target, known[source]), tick),
             hidden=target in hidden,
         )
     return facts
 
 
 def _visible(
-    pair: ClusterPair, target: TopicPartition, log: LogOffsets, ledger: PartitionLedger | None, tick: Tick
+    pair: ClusterPair,
+    topic: TopicInfo,
+    log: LogOffsets,
+    recorded: tuple[TopicPartition, PartitionLedger | None],
+    tick: Tick,
 ) -> int:
-    """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen."""
-    start = log.start if ledger is None else max(log.start, counted_end(ledger.latest))
+    """Records beyond the recorded end that a reader sees; what an aborted attempt left is not seen.
+
+    In a topic that was made anew every record is beyond.
+    """
+    target, ledger = recorded
+    is_recorded = ledger is not None and ledger.latest.target_topic_id == topic.topic_id
+    start = max(log.start, counted_end(ledger.latest)) if ledger is not None and is_recorded else log.start
     return pair.target.count_visible(target, start, log.stable, tick) if log.stable > start else 0
 
 

@@ -4,44 +4,61 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTopicGone, TargetTransactionOpen
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
-from airflow_provider_mm2.mirror.interval.plan import judge
+from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
-from airflow_provider_mm2.mirror.state.ledger import read_current
+from airflow_provider_mm2.mirror.state.ledger import read_shards
 
 SECOND_LOOK_S = 2.0
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
-Found = dict[TopicPartition, MirrorError]
+Found = dict[TopicPartition, MirrorError | Incident]
 
 
-def standing_problems(
-    pair: ClusterPair, record: FlowRecord, ledgers: Ledgers, tick: Tick, *, with_source: bool
-) -> tuple[MirrorError, ...]:
-    """Problems of partitions as steps 3 and 4 of a run would find them, one each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """What would stop the next run, one problem a partition, and what it would accept by the flow's policies."""
+
+    problems: tuple[MirrorError, ...] = ()
+    accepted: tuple[Incident, ...] = ()
+
+
+def standing_health(
+    flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, ledgers: Ledgers, tick: Tick, *, with_source: bool
+) -> Health:
+    """Problems of partitions as steps 3 and 4 of a run would find them.
 
     While a run writes, everything looks wrong to whoever reads beside it. So a problem is told only when it is the
     same again two seconds later and the partition's ledger has not moved; an open transaction may be the run's own.
 
     :param with_source: whether the source answers; without it only the target is looked at.
     """
-    first = _look(pair, record, ledgers, tick, with_source=with_source)
+    first = _look(flow, pair, record, ledgers, tick, with_source=with_source)
     if not first:
-        return ()
+        return Health()
     until = time.monotonic() + SECOND_LOOK_S
     while time.monotonic() < until:
         tick()
         time.sleep(0.1)
-    later = read_current(pair.target, record, record.shards, tick)
+    later = read_shards(pair.target, record.flow, record.shards, tick)
     still = {part: ledgers[part] for part in first if later.get(part) == ledgers[part]}
-    second = _look(pair, record, still, tick, with_source=with_source)
-    return tuple(second[part] for part in sorted(second) if type(second[part]) is type(first[part]))
+    second = _look(flow, pair, record, still, tick, with_source=with_source)
+    same = [second[part] for part in sorted(second) if type(second[part]) is type(first[part])]
+    return Health(
+        problems=tuple(found for found in same if isinstance(found, MirrorError)),
+        accepted=tuple(found for found in same if isinstance(found, Incident)),
+    )
 
 
-def _look(pair: ClusterPair, record: FlowRecord, ledgers: Ledgers, tick: Tick, *, with_source: bool) -> Found:
+def _look(
+    flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, ledgers: Ledgers, tick: Tick, *, with_source: bool
+) -> Found:
     latest = {part: ledger.latest for part, ledger in ledgers.items()}
     on_target = pair.target.describe_topics(sorted({entry.target_topic for entry in latest.values()}))
     on_source = _source_topics(pair, ledgers, with_source=with_source)
@@ -59,9 +76,11 @@ def _look(pair: ClusterPair, record: FlowRecord, ledgers: Ledgers, tick: Tick, *
     topics = (on_source, on_target)
     facts = gather_facts(pair, record=record, pairs=pairs, topics=topics, ledger=ledgers, tick=tick, source_logs=logs)
     for part, fact in facts.items():
-        problem = judge(fact)
-        if problem is not None and not isinstance(problem, TargetTransactionOpen):
-            found[part] = problem
+        decision = decide(flow, fact, record.source_cluster_id, int(time.time() * 1000))
+        if decision.problem is not None and not isinstance(decision.problem, TargetTransactionOpen):
+            found[part] = decision.problem
+        elif decision.incidents:
+            found[part] = decision.incidents[0]
     return found
 
 

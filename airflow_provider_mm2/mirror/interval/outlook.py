@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,15 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
-from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, topic_changes, topic_warnings
 from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition
-from airflow_provider_mm2.mirror.state.ledger import current_generation
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.state.incidents import describe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +84,12 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     facts = _facts(pair, survey, every, tick)
     new = [part for part in every if part not in facts]
     logs = pair.source.log_offsets(new)
-    ledgers = {part: current_generation(survey.ledger.get(part), survey.record) for part in every}
-    found = [problem for fact in facts.values() if (problem := judge(fact)) is not None]
-    shards = survey.record.shards
+    ledgers = {part: survey.ledger.get(part) for part in every}
+    now_ms, shards = int(time.time() * 1000), survey.record.shards
+    decisions = {part: decide(flow, fact, survey.record.source_cluster_id, now_ms) for part, fact in facts.items()}
+    ledgers.update({part: decision.facts.ledger for part, decision in decisions.items()})
+    found = [decision.problem for decision in decisions.values() if decision.problem is not None]
+    accepted = [incident for decision in decisions.values() for incident in decision.incidents]
     return Outlook(
         flow=flow.name,
         bounds=bounds,
@@ -93,7 +99,9 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
             _row(part, facts[part].source_log if part in facts else logs[part], ledgers[part], shards) for part in every
         ),
         problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
-        warnings=topic_warnings(survey) + _open_transactions(found),
+        warnings=topic_warnings(survey)
+        + _open_transactions(found)
+        + tuple(f"a run would accept this: {describe(incident)}" for incident in accepted),
     )
 
 

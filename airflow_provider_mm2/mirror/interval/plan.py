@@ -28,6 +28,7 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.state.rebase import Place
 
 
 def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection[str]) -> None:
@@ -92,6 +93,19 @@ class PartitionFacts:
     def recorded_end(self) -> int:
         """Target end that the flow knows of."""
         return self.target_log.start if self.ledger is None else self.ledger.latest.target_end
+
+
+def place_at(facts: PartitionFacts, offset: int, source_cluster_id: str) -> Place:
+    """A partition going on at a source offset, with both topics as they were found."""
+    return Place(
+        source=facts.source,
+        target=facts.target,
+        source_topic=facts.source_topic,
+        target_topic=facts.target_topic,
+        source_cluster_id=source_cluster_id,
+        offset=offset,
+        target_end=facts.target_log.end,
+    )
 
 
 def judge(facts: PartitionFacts) -> MirrorError | None:

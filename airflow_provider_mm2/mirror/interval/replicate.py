@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -31,19 +31,21 @@ from airflow_provider_mm2.mirror.errors import (
     TransactionFailed,
     TransactionHangs,
 )
+from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, admit
-from airflow_provider_mm2.mirror.interval.book import LedgerBook, target_span
-from airflow_provider_mm2.mirror.interval.bounds import show
+from airflow_provider_mm2.mirror.interval.book import LedgerBook
+from airflow_provider_mm2.mirror.interval.outcome import Tally, partition_results, run_warnings
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
-    PartitionResult,
     Progress,
     RangeEnd,
     ShardResult,
     TopicPartition,
 )
+from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
+from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import to_record
 from airflow_provider_mm2.mirror.state.pruning import to_removal
@@ -51,31 +53,6 @@ from airflow_provider_mm2.mirror.state.pruning import to_removal
 log = logging.getLogger(__name__)
 
 Report = Callable[[Progress], None]
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What a run has done with one partition so far."""
-
-    records: int = 0
-    bytes: int = 0
-    target_start: int | None = None
-    target_end: int | None = None
-    ended: RangeEnd | None = None
-    future: tuple[int, int] | None = None
-    future_records: int = 0
-
-    def add(self, copied: CopiedRange) -> None:
-        """Take in one chunk."""
-        self.records += copied.records
-        self.bytes += copied.bytes
-        self.ended = copied.ended
-        self.future = self.future or copied.future
-        self.future_records += copied.future_records
-        span = target_span(copied.segments)
-        if span is not None:
-            self.target_start = span[0] if self.target_start is None else self.target_start
-            self.target_end = span[1]
 
 
 @dataclass(slots=True)
@@ -90,8 +67,10 @@ class _Run:
     tick: Tick
     report: Report
     began: float
-    tallies: dict[TopicPartition, _Tally] = field(default_factory=dict)
+    incidents: list[Incident]
+    tallies: dict[TopicPartition, Tally] = field(default_factory=dict)
     transactions: int = 0
+    told: int = 0
     copy_seconds: float = 0.0
 
 
@@ -124,8 +103,8 @@ def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) ->
             tick()
             copier.fence(tick)  # step 2
             admission = admit(shard, lease, tick)  # steps 3 and 4
-            book = LedgerBook(admission.record, admission.facts)
-            run = _Run(shard, admission, copier, book, lease, tick, report, began)
+            book = LedgerBook(admission.record, admission.facts, admission.rebased)
+            run = _Run(shard, admission, copier, book, lease, tick, report, began, list(admission.incidents))
             return _copy_all(run)
         except Fenced as fenced:
             raise _explained(fenced, lease) from fenced
@@ -142,6 +121,7 @@ def _copier_settings(shard: Shard, transactional_id: str) -> CopierSettings:
         max_record_bytes=shard.prepared.max_record_bytes,
         batch_bytes=shard.prepared.batch_bytes,
         silence_limit_s=shard.flow.silence_limit_s,
+        shared_target=shard.flow.on_foreign_writes != "stop",
     )
 
 
@@ -159,7 +139,7 @@ def _explained(fenced: Fenced, lease: Lease) -> MirrorError:
 def _copy_all(run: _Run) -> ShardResult:
     """Steps 5 to 9."""
     to_read = [item for item in run.admission.ranges if item.start < item.end]
-    run.tallies = {item.source: _Tally() for item in run.admission.ranges}
+    run.tallies = {item.source: Tally() for item in run.admission.ranges}
     for item in run.admission.ranges:
         if item.start >= item.end:
             run.tallies[item.source].ended = RangeEnd.BOUND
@@ -191,10 +171,12 @@ def _copy_chunk(run: _Run) -> None:
         _finish_book(run)
     records = [to_record(flow.name, run.shard.number, entry) for entry in run.book.take_unwritten()]
     records += [to_removal(flow.name, run.shard.number, entry) for entry in run.book.take_removed()]
+    records += [incident_record(flow.name, incident) for incident in run.incidents[run.told :]]
     progress = run.book.progress()
     run.copier.add(records, progress, run.tick)  # step 7
     run.copier.commit(run.tick)  # step 8
     run.copier.see(progress, _mapped_ends(run), run.tick)
+    run.told = len(run.incidents)
     run.transactions += 1
     run.copy_seconds += time.monotonic() - began
     run.report(_progress(run))
@@ -209,9 +191,13 @@ def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:
 def _check_strangers(run: _Run, copied: CopiedRange) -> None:
     """Refuse a chunk among whose records, or before them, somebody else's lie. It is not committed then.
 
-    A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first.
+    A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first. A flow that
+    shares its topics goes on, with what was found on record.
     """
-    inside = run.book.hole_inside(copied)
+    if run.shard.flow.on_foreign_writes != "stop":
+        run.incidents += _foreign_writes(run, copied)
+        return
+    inside = next(iter(run.book.holes_inside(copied)), None)
     if inside is not None:
         run.copier.abort()
     hole = inside or run.book.hole_before(copied)
@@ -230,6 +216,30 @@ def _check_strangers(run: _Run, copied: CopiedRange) -> None:
         problem = f"somebody wrote to {hole.target} in [{hole.start}, {hole.end}) meanwhile; nothing of it can be seen"
         transactional_id = naming.transactional_id(run.shard.flow.name, run.shard.number)
         raise TransactionFailed(transactional_id=transactional_id, problem=problem)
+
+
+def _foreign_writes(run: _Run, copied: CopiedRange) -> tuple[Incident, ...]:
+    """What of others lies before a chunk's records, counted, and among them: at most so many, no reader sees it yet."""
+    target, before = run.shard.pair.target, run.book.hole_before(copied)
+    holes = list(run.book.holes_inside(copied))
+    records = sum(hole.end - hole.start for hole in holes)
+    if before is not None:
+        records += target.count_visible(before.target, before.start, before.end, run.tick)
+        holes.insert(0, before)
+    if not records:
+        return ()
+    incident = Incident(
+        kind=IncidentKind.FOREIGN_WRITES,
+        topic=copied.source.topic,
+        partition=copied.source.partition,
+        at_ms=run.admission.stable_taken_ms,
+        start=holes[0].start,
+        end=holes[-1].end,
+        records=records,
+        decided_by=f"on_foreign_writes: {run.shard.flow.on_foreign_writes}",
+    )
+    known = read_incidents(target, run.shard.flow.name, run.tick)
+    return counted_up([incident], (*known, *run.incidents))
 
 
 def _finish_book(run: _Run) -> None:
@@ -276,52 +286,15 @@ def _progress(run: _Run) -> Progress:
 
 
 def _result(run: _Run) -> ShardResult:
-    results = tuple(
-        PartitionResult(
-            source=item.source,
-            target_topic=item.target.topic,
-            start=item.start,
-            end=run.book.entry(item.source).next_offset,
-            bound=item.end,
-            records=run.tallies[item.source].records,
-            bytes=run.tallies[item.source].bytes,
-            ended=run.tallies[item.source].ended or RangeEnd.BOUND,
-            target_start=run.tallies[item.source].target_start,
-            target_end=run.tallies[item.source].target_end,
-            through_ms=run.book.entry(item.source).through_ms,
-        )
-        for item in run.admission.ranges
-    )
+    results = partition_results(run.admission, run.book, run.tallies)
     return ShardResult(
         shard=run.shard.number,
         partitions=results,
         transactions=run.transactions,
         seconds=time.monotonic() - run.began,
         copy_seconds=run.copy_seconds,
-        warnings=tuple(_warnings(run, results)),
+        warnings=tuple(run_warnings(run.shard, run.admission, run.tallies, run.incidents, results)),
     )
-
-
-def _warnings(run: _Run, results: Iterable[PartitionResult]) -> Iterable[str]:
-    for part in run.admission.restored:
-        yield f"{part}: the progress group had no offset (expired or deleted); restored from the ledger"
-    for late in run.admission.late:
-        yield f"{late} came up after the plan and waits for the next run"
-    for part, tally in run.tallies.items():
-        if tally.future is not None:
-            offset, stamp = tally.future
-            yield (
-                f"{part}: {tally.future_records} record(s) stamped in the future were copied and did not end the "
-                f"interval, the first at offset {offset} stamped {show(stamp)}"
-            )
-    looked_at = [result for result in results if result.bound > result.start]
-    if looked_at and not any(result.records for result in results):
-        offsets = sum(result.bound - result.start for result in looked_at)
-        yield (
-            f"shard {run.shard.number}: {offsets:,} offset(s) to look at and no record to copy, on "
-            f"{len(looked_at)} partition(s), the first {looked_at[0].source} (ended by {looked_at[0].ended.value} at "
-            f"{looked_at[0].end}): all is stamped at the run's end or later, or was aborted"
-        )
 
 
 def _raise_hanging(run: _Run) -> None:

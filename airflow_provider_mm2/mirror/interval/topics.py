@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +83,17 @@ class Prepared:
         }
 
 
-def prepare_topics(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick) -> Prepared:
+def prepare_topics(
+    flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick, anew: Collection[str] | None = None
+) -> Prepared:
     """Step 0: internal topics, the flow record, target topics with partitions and settings. Twice changes nothing.
+
+    :param anew: see ``topic_changes``.
 
     :raises MirrorError: see ``survey_flow`` and ``topic_changes``; nothing has been created then.
     """
     survey = survey_flow(flow, pair, tick)
-    changes = topic_changes(flow, survey)
+    changes = topic_changes(flow, survey, anew=anew)
     _ensure_internal_topics(flow, pair)
     if not survey.recorded:
         _record_flow(flow, pair, survey.record, owner, tick)
@@ -129,15 +133,18 @@ def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: Topi
     )
 
 
-def topic_changes(flow: MirrorFlow, survey: Survey) -> TopicChanges:
+def topic_changes(flow: MirrorFlow, survey: Survey, *, anew: Collection[str] | None = None) -> TopicChanges:
     """What is to be created and grown.
 
+    :param anew: only these source topics are looked at, and a topic that was mirrored to is made anew when it is gone.
     :raises TargetTopicGone: a topic that was mirrored to does not exist any more; making it anew would hide that.
     :raises TargetTopicMissing: creation is off in the flow.
     :raises TargetPartitionsFewer: growth is off in the flow.
     """
-    _check_none_gone(survey)
-    missing = [name for name in survey.source_topics if survey.selection.topics[name] not in survey.target_topics]
+    if anew is None and flow.on_recreated != "restart":
+        _check_none_gone(survey)
+    wanted = {name: info for name, info in survey.source_topics.items() if anew is None or name in anew}
+    missing = [name for name in wanted if survey.selection.topics[name] not in survey.target_topics]
     if missing and not flow.sync_topics.create:
         raise TargetTopicMissing(target_topics=tuple(survey.selection.topics[name] for name in missing))
     create = tuple(
@@ -150,7 +157,7 @@ def topic_changes(flow: MirrorFlow, survey: Survey) -> TopicChanges:
         for name in missing
     )
     grow: dict[str, int] = {}
-    for name, info in survey.source_topics.items():
+    for name, info in wanted.items():
         target = survey.target_topics.get(survey.selection.topics[name])
         if target is not None and target.partitions < info.partitions:
             if not flow.sync_topics.grow:

@@ -8,7 +8,7 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
-from airflow_provider_mm2.mirror.state.ledger import read_current
+from airflow_provider_mm2.mirror.state.ledger import read_shards
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
 
@@ -21,7 +21,7 @@ def read_mirror(
     :param source: asked whether its topics are still those that were mirrored; None: it is not asked.
     :raises StateDamaged: the ledger cannot be believed.
     """
-    return mirror_of(target, record, read_current(target, record, record.shards, tick), source=source)
+    return mirror_of(target, record, read_shards(target, record.flow, record.shards, tick), source=source)
 
 
 def mirror_of(

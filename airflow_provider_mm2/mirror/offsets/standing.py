@@ -15,7 +15,7 @@ from airflow_provider_mm2.mirror.offsets.positions import locate, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
-from airflow_provider_mm2.mirror.state.ledger import read_current
+from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 
 
@@ -76,7 +76,7 @@ def as_last_read(
     record = find_gate(target, flow.name, tick)
     if record is None:
         raise error
-    report = stored_report(flow, target, record, read_current(target, record, record.shards, tick), tick)
+    report = stored_report(flow, target, record, read_shards(target, record.flow, record.shards, tick), tick)
     if report is None:
         raise error
     names = [name for name in report.positions if not only or name in only]

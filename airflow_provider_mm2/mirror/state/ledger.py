@@ -18,7 +18,6 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
-    FlowRecord,
     LedgerEntry,
     LogRecord,
     PartitionLedger,
@@ -254,26 +253,14 @@ def read_ledger(target: ClusterReader, flow: str, shard: int, tick: Tick) -> Map
     return decode_ledger(topic, shard, target.read_state(TopicPartition(topic, shard), tick))
 
 
-def current_generation(ledger: PartitionLedger | None, record: FlowRecord) -> PartitionLedger | None:
-    """A partition's ledger, if it is of the topic's current generation."""
-    if ledger is None or ledger.latest.generation != record.generation(ledger.latest.topic):
-        return None
-    return ledger
-
-
-def read_current(
-    target: ClusterReader, record: FlowRecord, shards: int, tick: Tick
-) -> dict[TopicPartition, PartitionLedger]:
-    """All shards' ledgers, each partition in its topic's current generation.
+def read_shards(target: ClusterReader, flow: str, shards: int, tick: Tick) -> dict[TopicPartition, PartitionLedger]:
+    """All shards' ledgers as they stand.
 
     :raises StateDamaged: a record cannot be believed.
     """
     found: dict[TopicPartition, PartitionLedger] = {}
     for shard in range(shards):
-        for part, entries in read_ledger(target, record.flow, shard, tick).items():
-            current = current_generation(entries, record)
-            if current is not None:
-                found[part] = current
+        found.update(read_ledger(target, flow, shard, tick))
     return found
 
 

@@ -18,8 +18,9 @@ from airflow_provider_mm2.mirror.conditions.condition import (
 from airflow_provider_mm2.mirror.conditions.finding import Finding
 from airflow_provider_mm2.mirror.conditions.look import look, watch
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, GroupAway, GroupUnknown, Stopped
-from airflow_provider_mm2.mirror.interval.bounds import RunBounds, from_ms
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import from_ms
 from airflow_provider_mm2.mirror.run import mirror_shard, prepare, run_mirror
 from tests.fakes.groups import FakeGroup
 from tests.fakes.log import Message, Outcome

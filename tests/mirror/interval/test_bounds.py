@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.errors import BoundRefused, IntervalMissing, IntervalOutOfOrder, IntervalOverlaps
-from airflow_provider_mm2.mirror.interval.bounds import RunBounds, from_ms, show, to_ms
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import from_ms, show, to_ms
 
 PART = TopicPartition("orders", 0)
 NOW = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)

@@ -21,17 +21,11 @@ RECORD = FlowRecord(
 
 @pytest.mark.parametrize(
     "record",
-    [RECORD, replace(RECORD, active_side=ActiveSide.TARGET, frozen=True), replace(RECORD, generations={"orders": 2})],
+    [RECORD, replace(RECORD, active_side=ActiveSide.TARGET, frozen=True)],
 )
 def test_round_trip(record: FlowRecord) -> None:
     """A flow record comes back as it was written."""
     assert decode(encode(record)) == record
-
-
-def test_first_generation_is_one() -> None:
-    """A topic that was never seeded again is in its first generation."""
-    assert replace(RECORD, generations={"orders": 2}).generation("orders") == 2
-    assert RECORD.generation("orders") == 1
 
 
 @pytest.mark.parametrize(

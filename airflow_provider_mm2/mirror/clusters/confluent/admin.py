@@ -166,15 +166,27 @@ class Admin:
             for part in partitions
         }
 
+    def offsets_at(self, moments: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        """Offset of the first record stamped at or after each moment, None where there is none."""
+        if not moments:
+            return {}
+        specs = {part: OffsetSpec.for_timestamp(moment) for part, moment in moments.items()}
+        found = self._list_offsets(list(moments), specs, IsolationLevel.READ_COMMITTED)
+        return {part: offset if offset >= 0 else None for part, offset in found.items()}
+
     def _list_offsets(
-        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+        self,
+        partitions: Collection[TopicPartition],
+        spec: OffsetSpec | Mapping[TopicPartition, OffsetSpec],
+        isolation: IsolationLevel,
     ) -> dict[TopicPartition, int]:
+        specs = spec if isinstance(spec, Mapping) else dict.fromkeys(partitions, spec)
         found: dict[TopicPartition, int] = {}
         absent_since: dict[str, float] = {}
         deadline = time.monotonic() + self.limit_s
         while missing := [part for part in partitions if part not in found]:
             futures = self.client.list_offsets(
-                {KafkaPartition(part.topic, part.partition): spec for part in missing},
+                {KafkaPartition(part.topic, part.partition): specs[part] for part in missing},
                 isolation_level=isolation,
                 request_timeout=min(LEADER_LIMIT_S, self.limit_s),
             )

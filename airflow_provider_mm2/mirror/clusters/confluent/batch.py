@@ -6,7 +6,9 @@ straight on or, near a bound, a cut, an end of partition or an odd timestamp, to
 
 from __future__ import annotations
 
-from itertools import accumulate
+from array import array
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain, repeat
 
 from confluent_kafka import KafkaError, Message
 
@@ -21,16 +23,36 @@ from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, 
 
 
 class Run:
-    """Messages of one partition sent in one go: where their source offsets break, and their two deliveries."""
+    """Messages of one partition sent in one go: where their source offsets break, and their deliveries.
 
-    __slots__ = ("count", "error", "first", "last", "pieces")
+    :param every: whether each delivery tells its offset, not only the first and the last: 8 bytes a message.
+    """
 
-    def __init__(self, messages: list[Message]) -> None:
+    __slots__ = ("count", "error", "first", "last", "offsets", "pieces")
+
+    def __init__(self, messages: list[Message], *, every: bool = False) -> None:
         self.count = len(messages)
+        self.offsets: array[int] | None = array("q") if every else None
         self.pieces = source_pieces(messages)
         self.first: int | None = None
         self.last: int | None = None
         self.error: KafkaError | None = None
+
+    @property
+    def callbacks(self) -> Iterable[Callable[[KafkaError | None, Message], None] | None]:
+        """The delivery callback of each message."""
+        if self.offsets is not None:
+            return repeat(self.delivered, self.count)
+        last = (self.last_delivered,)[: self.count - 1]
+        return chain((self.first_delivered,), repeat(None, self.count - 2), last)
+
+    def delivered(self, error: KafkaError | None, message: Message) -> None:
+        """Delivery callback of each message, where all are wanted; they come in the order of the messages."""
+        self.error = self.error or error
+        self.last = message.offset()
+        self.first = self.last if self.first is None else self.first
+        if self.offsets is not None and self.last is not None:
+            self.offsets.append(self.last)
 
     def first_delivered(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of the first message."""
@@ -176,9 +198,7 @@ class PartitionCopy:
     def _segments(self, transactional_id: str) -> tuple[Segment, ...]:
         segments: list[Segment] = []
         for run in self.runs:
-            target = self._target_start(run, transactional_id)
-            starts = accumulate((count for _, count in run.pieces), initial=target)
-            for (source_start, count), target_start in zip(run.pieces, starts, strict=False):
+            for source_start, target_start, count in self._placed(run, transactional_id):
                 before = segments[-1] if segments else None
                 if before and before.source_end == source_start and before.target_end == target_start:
                     segments[-1] = Segment(
@@ -190,7 +210,8 @@ class PartitionCopy:
                     segments.append(Segment(source_start=source_start, target_start=target_start, count=count))
         return tuple(segments)
 
-    def _target_start(self, run: Run, transactional_id: str) -> int:
+    def _placed(self, run: Run, transactional_id: str) -> Iterable[tuple[int, int, int]]:
+        """Source offset, target offset and count of the pieces of a run."""
         if run.error is not None:
             raise self.refused(run.error, transactional_id)
         if run.first is None or run.last is None or min(run.first, run.last) < 0:
@@ -198,15 +219,19 @@ class PartitionCopy:
             problem = f"a delivery to {self.range.target} came without an offset"
             raise TransactionFailed(transactional_id=transactional_id, problem=problem)
         span = run.last - run.first + 1
-        if span != run.count:
-            raise ForeignWrites(
-                target_topic=self.range.target.topic,
-                partition=self.range.target.partition,
-                records=span - run.count,
-                start=run.first,
-                end=run.last + 1,
-            )
-        return run.first
+        if span == run.count:
+            starts = accumulate((count for _, count in run.pieces), initial=run.first)
+            return ((source, target, count) for (source, count), target in zip(run.pieces, starts, strict=False))
+        if run.offsets is not None and len(run.offsets) == run.count:
+            sources = chain.from_iterable(range(start, start + count) for start, count in run.pieces)
+            return zip(sources, run.offsets, repeat(1), strict=False)
+        raise ForeignWrites(
+            target_topic=self.range.target.topic,
+            partition=self.range.target.partition,
+            records=span - run.count,
+            start=run.first,
+            end=run.last + 1,
+        )
 
     def refused(self, error: KafkaError, transactional_id: str) -> MirrorError:
         """Our error for a delivery that the target refused."""

@@ -68,6 +68,10 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         return self.admin.log_offsets(partitions) if partitions else {}
 
+    def offsets_at(self, moments: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """See :class:`ClusterReader`."""
+        return self.admin.offsets_at(moments)
+
     def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """See :class:`ClusterReader`."""
         start = max(start, self.admin.log_offsets([partition])[partition].start)

@@ -293,7 +293,8 @@ class ConfluentCopier:
         headers, values = headers_of(run, part.range.source), list(map(Message.value, run))
         size = sum(map(len, filter(None, values)))
         try:
-            sent = send_run(self._producer, part.range.target, run, times, headers, values)
+            every = self._settings.shared_target
+            sent = send_run(self._producer, part.range.target, run, times, headers, values, every=every)
         except KafkaException as error:
             raise self._send_failure(part, run, error) from error
         part.sent(sent, (run[-1].offset() or 0) + 1, size, run[-1].leader_epoch())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import chain, groupby, repeat, starmap
+from itertools import groupby, repeat, starmap
 from operator import itemgetter
 from typing import Any
 
@@ -96,18 +96,20 @@ def send_run(
     times: list[int],
     headers: list[Any],
     values: list[Any],
+    *,
+    every: bool = False,
 ) -> Run:
-    """Produce a run; the callbacks sit on its first and last message.
+    """Produce a run; the callbacks sit on its first and last message, or on each of them.
 
     :raises KafkaException: as ``produce`` raises it; a part of the run may have been sent.
     """
-    run = Run(messages)
+    run = Run(messages, every=every)
     columns: list[Iterable[Any]] = [
         repeat(target.topic),
         values,
         map(Message.key, messages),
         repeat(target.partition),
-        chain((run.first_delivered,), repeat(None, run.count - 2), (run.last_delivered,)[: run.count - 1]),
+        run.callbacks,
         repeat(None),
         times,
     ]

@@ -1,0 +1,188 @@
+"""What becomes of a partition when its progress is seeded: taken, unchanged, or refused with what it would cost. Pure.
+
+Never without ``force``: back, which copies records once more; ahead, past records that no copy is known of; past what
+the source has lost; beside records on the target that are not ours. A progress group that somebody set by hand is an
+order of its own: with ``progress-group`` its value is taken, and what that costs is told.
+
+Source: KIP-656, "Migration": the target is seeded from the source's group when its own is missing or lower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
+from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Seed, SeedKind
+from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedFacts:
+    """What is known of a partition that is to be seeded.
+
+    :param visible: records on the source between where it stands and where it is to stand, whichever comes first.
+    :param oldest_ms: timestamp of the first record that a run would copy then.
+    :param retention_ms: how long the target keeps records by their timestamp; None: for ever.
+    """
+
+    facts: PartitionFacts
+    point: Point | NoPoint
+    visible: int
+    oldest_ms: int | None
+    retention_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRow:
+    """What becomes of a partition: ``old`` and ``new`` are the next source offset to copy, None where there is none.
+
+    :param costs: what the seed would lose or repeat; without ``force`` any of it refuses the row.
+    :param problem: what refuses it whatever is forced.
+    :param changes: whether there is anything to write.
+    """
+
+    source: TopicPartition
+    target: TopicPartition
+    old: int | None
+    new: int | None
+    reason: str
+    costs: tuple[str, ...] = ()
+    problem: str | None = None
+    changes: bool = False
+    lost: tuple[int, int] | None = None
+
+    def refusal(self, *, force: bool) -> str | None:
+        """Why the row is refused, None when it is not."""
+        why = self.problem or (None if force or not self.costs else "; ".join(self.costs))
+        return None if why is None else f"{self.source}: {why}"
+
+
+def stands_at(facts: PartitionFacts) -> int | None:
+    """The next source offset of a partition as things stand; None where that means nothing (any more)."""
+    if facts.ledger is None:
+        return facts.group_offset
+    return facts.ledger.latest.next_offset if _is_same_log(facts) else None
+
+
+def _is_same_log(facts: PartitionFacts) -> bool:
+    latest = None if facts.ledger is None else facts.ledger.latest
+    return latest is not None and (latest.source_topic_id, latest.target_topic_id) == (
+        facts.source_topic.topic_id,
+        facts.target_topic.topic_id,
+    )
+
+
+def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
+    """What becomes of one partition."""
+    facts, point, old = given.facts, given.point, stands_at(given.facts)
+    if isinstance(point, NoPoint):
+        why = point.why if point.refused else None
+        return SeedRow(
+            source=facts.source,
+            target=facts.target,
+            old=old,
+            new=None,
+            reason=f"left as it is: {point.why}",
+            problem=why,
+        )
+    log, is_gone = facts.source_log, point.offset < facts.source_log.start
+    new = max(point.offset, log.start)
+    is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new)
+    return SeedRow(
+        source=facts.source,
+        target=facts.target,
+        old=old,
+        new=new,
+        reason="unchanged" if is_in_place else point.why,
+        costs=() if is_in_place and not is_gone else tuple(_costs(given, seed, old, new, now_ms)),
+        problem=_problem(facts, point.offset),
+        changes=not is_in_place,
+        lost=(point.offset, log.start) if is_gone else None,
+    )
+
+
+def _problem(facts: PartitionFacts, offset: int) -> str | None:
+    log, target = facts.source_log, facts.target_log
+    if offset > log.stable:
+        pending = f"; an open transaction begins at {log.stable}" if offset <= log.end else ""
+        beyond = f"{offset:,} lies beyond the source's end {log.stable:,}"
+        return f"{beyond}: what is written up to it would be skipped{pending}"
+    if target.stable < target.end:
+        return f"an open transaction of somebody else is on {facts.target} at {target.stable:,}"
+    return None
+
+
+def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int) -> list[str]:
+    """What a seed would lose or repeat."""
+    facts, costs = given.facts, list[str]()
+    start, point = facts.source_log.start, given.point
+    if isinstance(point, Point) and point.offset < start:
+        costs.append(f"source offsets [{point.offset:,}, {start:,}) are gone; it would begin at {start:,}")
+    is_by_hand = seed.kind is SeedKind.PROGRESS_GROUP
+    if old is not None and new < old and given.visible and not is_by_hand:
+        costs.append(f"it stands at {old:,}; going back to {new:,} copies {_count(given.visible)} once more")
+    has_copies = seed.kind.is_of_a_copy and facts.visible >= given.visible
+    if _is_ahead(facts, old, new) and given.visible and not has_copies and not is_by_hand:
+        stands = f"it stands at {old:,}" if old is not None else f"the new topic begins at {start:,}"
+        costs.append(f"{stands}; going ahead to {new:,} never copies {_count(given.visible)}")
+    if old is None and facts.visible and not seed.kind.is_of_a_copy:
+        costs.append(f"the target holds {_count(facts.visible)} that are not known to be copies of this flow")
+    if old != new and _expires_at_once(given, now_ms):
+        costs.append(
+            f"the first record to copy is of {show(given.oldest_ms)}, and the target keeps records for "
+            f"{(given.retention_ms or 0) / 3_600_000:,.0f} h: what is older vanishes soon after it was copied"
+        )
+    return costs
+
+
+def _expires_at_once(given: SeedFacts, now_ms: int) -> bool:
+    if given.retention_ms is None or given.oldest_ms is None or given.oldest_ms < 0:
+        return False
+    return given.oldest_ms < now_ms - given.retention_ms
+
+
+def _is_ahead(facts: PartitionFacts, old: int | None, new: int) -> bool:
+    """Whether records would be passed over; where nothing was ever mirrored, beginning later is what was asked for."""
+    if old is not None:
+        return new > old
+    return facts.ledger is not None and new > facts.source_log.start
+
+
+def _count(records: int) -> str:
+    return f"{records:,}{' or more' if records >= COUNT_LIMIT else ''} record(s)"
+
+
+def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str) -> Rebased:
+    """The ledger that a row gives its partition.
+
+    :raises ValueError: the row gives it none.
+    """
+    if row.new is None:
+        raise ValueError(f"{row.source} is not seeded")
+    return rebase(facts.ledger, place_at(facts, row.new, source_cluster_id))
+
+
+def incidents_of(row: SeedRow, seed: Seed, visible: int, *, force: bool, owner: str, now_ms: int) -> list[Incident]:
+    """What goes on record of a row that is written."""
+    new = row.new or 0
+    decided_by = f"mm2 seed --from {seed}{' --force' if force else ''} by {owner}"
+    old = new if row.old is None else row.old
+    spans: list[tuple[IncidentKind, int, int, int | None]] = [(IncidentKind.SEEDED, old, new, visible)]
+    spans += [(IncidentKind.GAP, *row.lost, None)] if row.lost else []
+    return [
+        Incident(
+            kind=kind,
+            topic=row.source.topic,
+            partition=row.source.partition,
+            at_ms=now_ms,
+            start=start,
+            end=end,
+            records=records,
+            decided_by=decided_by,
+        )
+        for kind, start, end, records in spans
+    ]

@@ -1,0 +1,137 @@
+"""Writing a seed: each shard behind its lease and fence, in one transaction, if all is still as it was judged."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import Copier, Tick
+from airflow_provider_mm2.mirror.errors import FlowChanged, SeedOvertaken
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.interval.seed_look import SeedLook
+from airflow_provider_mm2.mirror.interval.seed_rules import (
+    SeedRow,
+    incidents_of,
+    rebased_by,
+)
+from airflow_provider_mm2.mirror.model import (
+    CopierSettings,
+    FlowRecord,
+    StateRecord,
+    TopicPartition,
+)
+from airflow_provider_mm2.mirror.offsets.seed import Points
+from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
+from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.ledger import read_ledger, to_record
+from airflow_provider_mm2.mirror.state.pruning import to_removal
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class SeedWriter:
+    """Writing rows, one shard after the other."""
+
+    look: SeedLook
+    record: FlowRecord
+    points: Points
+    force: bool
+    owner: str
+
+    def write(self, number: int, rows: Mapping[TopicPartition, SeedRow]) -> None:
+        """Write a shard's rows behind its fence, if they are still what was judged.
+
+        :raises SeedOvertaken: they are not.
+        """
+        wanted = {part: row for part, row in rows.items() if row.changes}
+        if not wanted:
+            return
+        flow, pair = self.look.flow, self.look.pair
+        transactional_id = naming.transactional_id(flow.name, number)
+        group = naming.lease_group(transactional_id)
+        membership = pair.target.membership(group, naming.gate_topic(flow.name), self.owner, flow.lease_session_s)
+        with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
+            lease.acquire(flow.lease_wait_s, self.look.tick)
+
+            def tick() -> None:
+                self.look.tick()
+                lease.keep()
+
+            copier = pair.copier(_settings(flow, transactional_id))
+            try:
+                copier.fence(tick)
+                facts = self._facts(number, wanted, tick)
+                self._check_same(wanted, self.look.rows(facts, self.points))
+                self._commit(copier, number, wanted, facts, tick)
+            finally:
+                copier.close()
+
+    def _facts(
+        self, number: int, wanted: Mapping[TopicPartition, SeedRow], tick: Tick
+    ) -> dict[TopicPartition, PartitionFacts]:
+        flow, pair = self.look.flow, self.look.pair
+        record = read_gate(pair.target, flow.name, tick)
+        if record is None or record.shards != self.record.shards:
+            given = "nothing" if record is None else str(record.shards)
+            raise FlowChanged(flow=flow.name, setting="shards", recorded=given, given=str(self.record.shards))
+        check_open(record)
+        ledger = read_ledger(pair.target, flow.name, number, tick)
+        source_topics = pair.source.describe_topics(sorted({part.topic for part in wanted}))
+        target_topics = pair.target.describe_topics(sorted({row.target.topic for row in wanted.values()}))
+        pairs = {part: row.target for part, row in wanted.items()}
+        return self.look.gathered(record, pairs, (source_topics, target_topics), ledger)
+
+    def _check_same(self, judged: Mapping[TopicPartition, SeedRow], now: Mapping[TopicPartition, SeedRow]) -> None:
+        changed = tuple(
+            f"{part} from {row.old} to {now[part].old}"
+            if row.old != now[part].old
+            else str(now[part].refusal(force=self.force))
+            for part, row in judged.items()
+            if row.old != now[part].old or now[part].refusal(force=self.force) is not None
+        )
+        if changed:
+            raise SeedOvertaken(flow=self.look.flow.name, changed=changed)
+
+    def _commit(
+        self,
+        copier: Copier,
+        number: int,
+        rows: Mapping[TopicPartition, SeedRow],
+        facts: Mapping[TopicPartition, PartitionFacts],
+        tick: Tick,
+    ) -> None:
+        progress = {row.target: row.new for row in rows.values() if row.new is not None}
+        copier.begin()
+        copier.add(list(self._records(number, rows, facts)), progress, tick)
+        copier.commit(tick)
+        copier.see(progress, {}, tick)
+        log.info("flow %s, shard %d: progress of %d partition(s) set", self.look.flow.name, number, len(progress))
+
+    def _records(
+        self, number: int, rows: Mapping[TopicPartition, SeedRow], facts: Mapping[TopicPartition, PartitionFacts]
+    ) -> Iterable[StateRecord]:
+        name, seed, now_ms = self.look.flow.name, self.look.seed, int(time.time() * 1000)
+        for part, row in rows.items():
+            visible = self.look.visible(facts[part], row.new or 0)
+            rebased = rebased_by(row, facts[part], self.record.source_cluster_id)
+            yield from (to_record(name, number, entry) for entry in rebased.unwritten)
+            yield from (to_removal(name, number, entry) for entry in rebased.removed)
+            incidents = incidents_of(row, seed, visible, force=self.force, owner=self.owner, now_ms=now_ms)
+            yield from (incident_record(name, incident) for incident in incidents)
+
+
+def _settings(flow: MirrorFlow, transactional_id: str) -> CopierSettings:
+    return CopierSettings(
+        flow=flow.name,
+        transactional_id=transactional_id,
+        progress_group=naming.progress_group(flow.name),
+        transaction_timeout_s=flow.transaction_timeout_s,
+        max_record_bytes=1,
+        silence_limit_s=flow.silence_limit_s,
+    )

@@ -1,0 +1,121 @@
+"""Seeding progress: look, judge every partition, and write ledger, progress and what goes on record, shard by shard.
+
+Like a mirror run a seed holds the shard's lease, fences, reads, and writes in one transaction, so that a run that is at
+work ends, and the next one finds all of it or nothing. It is judged twice: all of it before anything is written, and
+each shard again behind its fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import SeedRefused, SeedUnreadable
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.seed_look import NO_LOG, SeedLook
+from airflow_provider_mm2.mirror.interval.seed_rules import (
+    SeedRow,
+)
+from airflow_provider_mm2.mirror.interval.seed_writing import SeedWriter
+from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
+from airflow_provider_mm2.mirror.interval.topics import prepare_topics
+from airflow_provider_mm2.mirror.model import (
+    TopicPartition,
+)
+from airflow_provider_mm2.mirror.offsets.seed import Seed
+from airflow_provider_mm2.mirror.offsets.seed_points import PointFinder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedReport:
+    """What a seed does or did, a row for each partition."""
+
+    flow: str
+    seed: Seed
+    rows: tuple[SeedRow, ...]
+    force: bool
+    applied: bool
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why nothing of it may be written."""
+        return tuple(why for row in self.rows if (why := row.refusal(force=self.force)) is not None)
+
+    @property
+    def changes(self) -> int:
+        """How many partitions have something to be written."""
+        return sum(row.changes for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``mm2 seed --json``."""
+        return {
+            "flow": self.flow,
+            "from": str(self.seed),
+            "applied": self.applied,
+            "changes": self.changes,
+            "refused": list(self.refused),
+            "partitions": [
+                {
+                    "topic": row.source.topic,
+                    "partition": row.source.partition,
+                    "old": row.old,
+                    "new": row.new,
+                    "reason": "; ".join((row.reason, *((row.problem,) if row.problem else ()), *row.costs)),
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def seed_flow(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    seed: Seed,
+    *,
+    topics: Collection[str],
+    force: bool,
+    apply: bool,
+    owner: str,
+    tick: Tick,
+) -> SeedReport:
+    """Set progress, or show what that would do.
+
+    :param topics: source topics to be seeded; empty: all that the flow selects.
+    :raises SeedUnreadable: what the seed names, or a topic of ``topics``, is not there.
+    :raises SeedRefused: with ``apply``: a partition is refused, and nothing was written.
+    :raises SeedOvertaken: something changed since it was judged; shards before that are written.
+    :raises MirrorError: a cluster cannot be read or written, or the flow cannot run as it stands.
+    """
+    survey = survey_flow(flow, pair, tick)
+    chosen = _chosen(survey, seed, topics)
+    look = SeedLook(flow, pair, seed, tick)
+    facts = look.facts(survey, chosen)
+    on_target = {fact.target for fact in facts.values() if fact.target_log is not NO_LOG}
+    points = PointFinder(flow, pair, {part: fact.target for part, fact in facts.items()}, on_target, tick).find(seed)
+    rows = look.rows(facts, points)
+    report = SeedReport(flow=flow.name, seed=seed, rows=tuple(rows.values()), force=force, applied=False)
+    if not apply:
+        return report
+    if report.refused:
+        raise SeedRefused(flow=flow.name, refused=report.refused)
+    if report.changes:
+        prepared = prepare_topics(flow, pair, owner=owner, tick=tick, anew=chosen)
+        writing = SeedWriter(look, prepared.record, points, force, owner)
+        for number in range(prepared.shards):
+            writing.write(number, {part: row for part, row in rows.items() if _is_of(part, number, prepared.shards)})
+    return SeedReport(flow=flow.name, seed=seed, rows=report.rows, force=force, applied=True)
+
+
+def _is_of(part: TopicPartition, shard: int, shards: int) -> bool:
+    return naming.shard_of(part, shards) == shard
+
+
+def _chosen(survey: Survey, seed: Seed, topics: Collection[str]) -> tuple[str, ...]:
+    """The topics to be seeded, all selected."""
+    strangers = sorted(set(topics) - set(survey.source_topics))
+    if strangers:
+        raise SeedUnreadable(seed=str(seed), problem=f"the flow does not mirror {', '.join(map(repr, strangers))}")
+    return tuple(name for name in survey.source_topics if not topics or name in topics)

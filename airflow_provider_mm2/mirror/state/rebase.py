@@ -1,0 +1,118 @@
+"""Going on from another place than the ledger says: what of the map stays, and what a new generation begins with. Pure.
+
+Forward the map stays as it is, and what was passed over is a hole on the source. Back, or on another topic, a new
+generation of the partition begins: of the same log it keeps what lies below the new place, of another one nothing.
+The records of the old generation are removed in the same transaction, so a reader finds one or the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from airflow_provider_mm2.mirror.model import LedgerEntry, PartitionLedger, Segment, TopicInfo, TopicPartition
+
+FIRST_GENERATION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a partition goes on: the topics as they are now, the next source offset, the target's end."""
+
+    source: TopicPartition
+    target: TopicPartition
+    source_topic: TopicInfo
+    target_topic: TopicInfo
+    source_cluster_id: str
+    offset: int
+    target_end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebased:
+    """A partition's ledger as it is to be: all of its entries that are not on record yet, and those to remove."""
+
+    ledger: PartitionLedger
+    unwritten: tuple[LedgerEntry, ...]
+    removed: tuple[LedgerEntry, ...]
+
+
+def rebase(ledger: PartitionLedger | None, place: Place) -> Rebased:
+    """The ledger of a partition that goes on at ``place``.
+
+    What it was mirrored through is not claimed any more when it goes back; ahead, the claim stays what it was.
+
+    :param ledger: what is recorded, None where nothing is.
+    """
+    if ledger is None:
+        return _all_new((opening(place, FIRST_GENERATION, 0),), ())
+    latest = ledger.latest
+    is_same_log = latest.source_topic_id == place.source_topic.topic_id
+    is_same_log &= latest.target_topic_id == place.target_topic.topic_id
+    sequence = latest.sequence + 1
+    if is_same_log and place.offset >= latest.next_offset:
+        moved = replace(
+            latest,
+            next_offset=place.offset,
+            target_end=place.target_end,
+            leader_epoch=latest.leader_epoch if place.offset == latest.next_offset else None,
+            pending=None,
+            sequence=sequence,
+        )
+        return Rebased(ledger=PartitionLedger(entries=(*ledger.entries[:-1], moved)), unwritten=(moved,), removed=())
+    generation = latest.generation + 1
+    kept = _below(ledger, place.offset) if is_same_log else ()
+    if not kept:
+        return _all_new((opening(place, generation, sequence),), ledger.entries)
+    *earlier, last = (replace(entry, generation=generation) for entry in kept)
+    end = replace(
+        last,
+        next_offset=place.offset,
+        target_end=place.target_end,
+        leader_epoch=None,
+        pending=None,
+        through_ms=None,
+        sequence=sequence,
+    )
+    return _all_new((*earlier, end), ledger.entries)
+
+
+def opening(place: Place, generation: int, sequence: int) -> LedgerEntry:
+    """The first entry of a generation: nothing is mapped yet."""
+    return LedgerEntry(
+        generation=generation,
+        source_topic_id=place.source_topic.topic_id,
+        topic=place.source.topic,
+        partition=place.source.partition,
+        first=place.offset,
+        segments=(),
+        next_offset=place.offset,
+        target_topic=place.target.topic,
+        target_topic_id=place.target_topic.topic_id,
+        target_end=place.target_end,
+        source_cluster_id=place.source_cluster_id,
+        leader_epoch=None,
+        records=0,
+        through_ms=None,
+        sequence=sequence,
+    )
+
+
+def _all_new(entries: tuple[LedgerEntry, ...], removed: tuple[LedgerEntry, ...]) -> Rebased:
+    return Rebased(ledger=PartitionLedger(entries=entries), unwritten=entries, removed=removed)
+
+
+def _below(ledger: PartitionLedger, offset: int) -> tuple[LedgerEntry, ...]:
+    """The entries that begin below a source offset, the last one cut at it."""
+    kept = [entry for entry in ledger.entries if entry.first < offset]
+    if not kept:
+        return ()
+    segments = tuple(_cut(segment, offset) for segment in kept[-1].segments if segment.source_start < offset)
+    records = sum(segment.count for segment in segments)
+    return (*kept[:-1], replace(kept[-1], segments=segments, records=records))
+
+
+def _cut(segment: Segment, offset: int) -> Segment:
+    if segment.source_end <= offset:
+        return segment
+    count = offset - segment.source_start
+    return Segment(source_start=segment.source_start, target_start=segment.target_start, count=count)
