@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
     stands_at,
 )
 from airflow_provider_mm2.mirror.interval.survey import Survey
+from airflow_provider_mm2.mirror.interval.topics import carried_settings
 from airflow_provider_mm2.mirror.model import (
     FlowRecord,
     LogOffsets,
@@ -74,9 +75,13 @@ class SeedLook:
         """Facts of partitions that exist on both sides."""
         return gather_facts(self.pair, record=record, pairs=pairs, topics=topics, ledger=ledger, tick=self.tick)
 
-    def rows(self, facts: Mapping[TopicPartition, PartitionFacts], points: Points) -> dict[TopicPartition, SeedRow]:
-        """What becomes of each partition."""
-        keeps = _retentions(self.pair, {fact.target.topic for fact in facts.values() if fact.target_log is not NO_LOG})
+    def rows(
+        self, facts: Mapping[TopicPartition, PartitionFacts], points: Points, keeps: Mapping[str, int]
+    ) -> dict[TopicPartition, SeedRow]:
+        """What becomes of each partition.
+
+        :param keeps: how long target topics keep records by their timestamp, in milliseconds; others for ever.
+        """
         now_ms = int(time.time() * 1000)
         return {
             part: judge_seed(self._known(fact, points[part], keeps.get(fact.target.topic)), self.seed, now_ms=now_ms)
@@ -105,13 +110,20 @@ def _exists(place: TopicPartition, topics: Mapping[str, TopicInfo]) -> bool:
     return place.topic in topics and place.partition < topics[place.topic].partitions
 
 
-def _retentions(pair: ClusterPair, topics: Collection[str]) -> dict[str, int]:
-    """How long topics keep records by their timestamp, in milliseconds; those that keep them for ever are left out."""
+def retentions(flow: MirrorFlow, survey: Survey) -> dict[str, int]:
+    """How long target topics keep records by their timestamp, in milliseconds; those that keep all are left out.
+
+    One that is not there yet will be made with what its source topic overrides.
+    """
     found: dict[str, int] = {}
-    for name, settings in pair.target.topic_settings(sorted(topics)).items():
-        policy, retention = settings.get("cleanup.policy"), settings.get("retention.ms")
-        if policy is None or "delete" not in (policy.value or "") or retention is None or retention.value is None:
-            continue
-        if int(retention.value) >= 0:
-            found[name] = int(retention.value)
+    for name, target in survey.selection.topics.items():
+        there = survey.target_settings.get(target)
+        settings = (
+            carried_settings(flow, survey.source_settings.get(name, {}))
+            if there is None
+            else {key: setting.value or "" for key, setting in there.items()}
+        )
+        retention = settings.get("retention.ms", "-1")
+        if "delete" in settings.get("cleanup.policy", "delete") and int(retention) >= 0:
+            found[target] = int(retention)
     return found

@@ -67,7 +67,7 @@ class SeedWriter:
             try:
                 copier.fence(tick)
                 facts = self._facts(number, wanted, tick)
-                self._check_same(wanted, self.look.rows(facts, self.points))
+                self._check_same(wanted, self.look.rows(facts, self.points, {}))
                 self._commit(copier, number, wanted, facts, tick)
             finally:
                 copier.close()
@@ -88,15 +88,15 @@ class SeedWriter:
         return self.look.gathered(record, pairs, (source_topics, target_topics), ledger)
 
     def _check_same(self, judged: Mapping[TopicPartition, SeedRow], now: Mapping[TopicPartition, SeedRow]) -> None:
-        changed = tuple(
-            f"{part} from {row.old} to {now[part].old}"
-            if row.old != now[part].old
-            else str(now[part].refusal(force=self.force))
-            for part, row in judged.items()
-            if row.old != now[part].old or now[part].refusal(force=self.force) is not None
-        )
+        changed: list[str] = []
+        for part, row in judged.items():
+            refusal = now[part].refusal(force=self.force)
+            if row.old != now[part].old:
+                changed.append(f"{part} from {row.old} to {now[part].old}")
+            elif refusal is not None:
+                changed.append(refusal)
         if changed:
-            raise SeedOvertaken(flow=self.look.flow.name, changed=changed)
+            raise SeedOvertaken(flow=self.look.flow.name, changed=tuple(changed))
 
     def _commit(
         self,

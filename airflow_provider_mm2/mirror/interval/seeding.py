@@ -15,7 +15,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import SeedRefused, SeedUnreadable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.seed_look import NO_LOG, SeedLook
+from airflow_provider_mm2.mirror.interval.seed_look import NO_LOG, SeedLook, retentions
 from airflow_provider_mm2.mirror.interval.seed_rules import (
     SeedRow,
 )
@@ -95,7 +95,7 @@ def seed_flow(
     facts = look.facts(survey, chosen)
     on_target = {fact.target for fact in facts.values() if fact.target_log is not NO_LOG}
     points = PointFinder(flow, pair, {part: fact.target for part, fact in facts.items()}, on_target, tick).find(seed)
-    rows = look.rows(facts, points)
+    rows = look.rows(facts, points, retentions(flow, survey))
     report = SeedReport(flow=flow.name, seed=seed, rows=tuple(rows.values()), force=force, applied=False)
     if not apply:
         return report
