@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli import groups, init, local, mirror, seed
+from airflow_provider_mm2.cli import forget, groups, init, local, mirror, seed
 
 FAILED_FOR_GOOD = 4
 
@@ -41,6 +41,7 @@ app.command()(mirror.plan)
 app.command()(mirror.status)
 app.command()(groups.groups)
 app.command()(seed.seed)
+app.command()(forget.forget)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")
 

@@ -308,6 +308,20 @@ class SeedRefused(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class NothingToForget(SettingsError):
+    """The flow has recorded nothing of a topic."""
+
+    flow: str
+    topics: tuple[str, ...]
+    known: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} has recorded nothing of {topics} (it has of: {known})"
+    likely_cause: ClassVar[str] = (
+        "a misspelt name, the target's name in place of the source's, or it was forgotten before"
+    )
+    next_move: ClassVar[str] = "give the name that the topic has on the source, as mm2 status shows it"
+
+
+@dataclass(kw_only=True, eq=False)
 class SeedOvertaken(RetriableError):
     """What a seed was judged by changed before it was written."""
 

@@ -19,6 +19,7 @@ from airflow_provider_mm2.mirror.errors import Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.admission import Shard
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.forgetting import ForgetReport, forget_flow
 from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
@@ -208,6 +209,24 @@ def seed_progress(
     tick = _stopper(stop or Event())
     who = owner or process_owner()
     return seed_flow(flow, pair, seed, topics=topics, force=force, apply=apply, owner=who, tick=tick)
+
+
+def forget_progress(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    topics: Collection[str] = (),
+    apply: bool = False,
+    owner: str = "",
+    stop: Event | None = None,
+) -> ForgetReport:
+    """Remove what the flow has recorded of topics; without ``apply`` only show it.
+
+    :param topics: source topics; empty: the flow itself.
+    :raises MirrorError: see ``forget_flow``.
+    """
+    tick, who = _stopper(stop or Event()), owner or process_owner()
+    return forget_flow(flow, pair.target, topics=topics, apply=apply, owner=who, tick=tick)
 
 
 def _check_bounds(flow: MirrorFlow, bounds: RunBounds) -> None:

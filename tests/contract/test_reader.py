@@ -7,9 +7,9 @@ import pytest
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader
 from airflow_provider_mm2.mirror.errors import TopicDeleted
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
-from tests.contract.lab import Lab, Side, messages
+from tests.contract.lab import BASE_MS, Lab, Side, messages
 from tests.contract.route import Route
-from tests.fakes.log import Outcome
+from tests.fakes.log import Message, Outcome
 
 
 def reader_of(lab: Lab, side: Side) -> ClusterReader:
@@ -111,6 +111,28 @@ def test_offsets_of_several_partitions(lab: Lab) -> None:
     found = lab.pair.target.log_offsets([first, second])
     assert found == {first: LogOffsets(start=0, stable=0, end=0), second: LogOffsets(start=0, stable=3, end=3)}
     assert lab.pair.target.log_offsets([]) == {}
+
+
+def test_offsets_at_a_time(lab: Lab, route: Route) -> None:
+    """The first record stamped at or after a moment, below the LSO; none where all are earlier, or nothing is there."""
+    part = route.source()
+    assert lab.pair.source.offsets_at({part: BASE_MS}) == {part: None}
+    stamps = (0, 1000, 1000, 5000, 3000, 9000)
+    route.produce(*(Message(key=b"k", value=b"v", timestamp_ms=BASE_MS + stamp) for stamp in stamps))
+    for moment, offset in ((-5, 0), (0, 0), (1, 1), (1000, 1), (1001, 3), (5001, 5), (9000, 5), (9001, None)):
+        assert lab.pair.source.offsets_at({part: BASE_MS + moment}) == {part: offset}, moment
+    assert lab.pair.source.offsets_at({}) == {}
+
+
+def test_deleted_topics(lab: Lab) -> None:
+    """Topics that were deleted cannot be described any more; one that is gone already is no error."""
+    names = [lab.new_name(), lab.new_name()]
+    for name in names:
+        lab.create_topic(Side.TARGET, name)
+    lab.pair.target.delete_topics([*names, lab.new_name()])
+    assert lab.pair.target.describe_topics(names) == {}
+    lab.pair.target.delete_topics(names)
+    lab.pair.target.delete_topics([])
 
 
 @pytest.mark.parametrize("outcome", [Outcome.COMMITTED, Outcome.ABORTED])

@@ -182,6 +182,13 @@ class FakeTarget(FakeReader):
             raise TopicDeleted(alias=self.alias, topic=topic)
         self._cluster.grow_topic(topic, partitions)
 
+    def delete_topics(self, topics: Collection[str]) -> None:
+        """Delete those that exist."""
+        self._cluster.reach()
+        for name in topics:
+            if name in self._cluster.topics:
+                self._cluster.delete_topic(name)
+
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable offsets; while a transaction holds offsets of the group this ticks, and gives up in the end.
 

@@ -122,6 +122,9 @@ class TargetCluster(ClusterReader, Protocol):
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count to ``partitions``; one that has as many already is left as it is."""
 
+    def delete_topics(self, topics: Collection[str]) -> None:
+        """Delete topics and wait until they are gone; one that is gone already is fine."""
+
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable committed offsets of a group; a partition without one is left out."""
 

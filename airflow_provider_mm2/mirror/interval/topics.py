@@ -186,9 +186,10 @@ def carried_settings(flow: MirrorFlow, settings: Settings) -> dict[str, str]:
 
 def topic_warnings(survey: Survey) -> tuple[str, ...]:
     """What will not stop a run now and may hurt later."""
-    found = [
-        f"topic {name!r} was mirrored and is not on the source any more; its progress stays" for name in survey.gone
-    ]
+    stays = "its progress stays until mm2 forget"
+    found = [f"topic {name!r} was mirrored and is not on the source any more; {stays}" for name in survey.gone]
+    for name in sorted({part.topic for part in survey.ledger} & survey.selection.left_out.keys()):
+        found.append(f"topic {name!r} was mirrored and is left out now ({survey.selection.left_out[name]}); {stays}")
     for name, target_name in survey.selection.topics.items():
         is_renamed = survey.record.policy == "identity" and target_name != name
         if is_renamed and name != naming.HEARTBEATS_TOPIC:

@@ -104,9 +104,8 @@ def test_strangers_inside_a_chunk() -> None:
     """A hole on the target between two segments of one chunk is somebody else's; one on the source alone is not."""
     book = LedgerBook(RECORD, {PART: FACTS})
     first, next_ = Segment(source_start=0, target_start=0, count=10), Segment(source_start=15, target_start=10, count=5)
-    assert book.hole_inside(copied([first, next_], 20)) is None
-    hole = book.hole_inside(copied([first, replace(next_, target_start=12)], 20))
-    assert hole is not None
+    assert list(book.holes_inside(copied([first, next_], 20))) == []
+    (hole,) = book.holes_inside(copied([first, replace(next_, target_start=12)], 20))
     assert (hole.start, hole.end) == (10, 12)
 
 

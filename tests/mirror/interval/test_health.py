@@ -46,16 +46,16 @@ def look(world: GroupWorld) -> FlowStatus:
 
 def test_nothing_is_wrong(world: GroupWorld) -> None:
     """A flow in order has no problems, with records still to be mirrored or none."""
-    assert look(world).problems == ()
+    assert look(world).health.problems == ()
     world.produce(3)
-    assert look(world).problems == ()
+    assert look(world).health.problems == ()
 
 
 @pytest.mark.parametrize("kind", sorted(FAULTS))
 def test_what_would_stop_a_run(world: GroupWorld, kind: str) -> None:
     """What stops the next run is told before it: lag 0 alone would look well."""
     FAULTS[kind](world)
-    assert [type(error).__name__ for error in look(world).problems] == [kind]
+    assert [type(error).__name__ for error in look(world).health.problems] == [kind]
     assert [problem["kind"] for problem in look(world).to_json()["problems"]] == [kind]
 
 
@@ -63,9 +63,9 @@ def test_what_would_stop_a_run(world: GroupWorld, kind: str) -> None:
 def test_without_the_source(world: GroupWorld, kind: str) -> None:
     """What is wrong on the target is told when the source is gone, and nothing that only the source knows."""
     world.pair.us.reachable = False
-    assert look(world).problems == ()
+    assert look(world).health.problems == ()
     FAULTS[kind](world)
-    assert [type(error).__name__ for error in look(world).problems] == [kind]
+    assert [type(error).__name__ for error in look(world).health.problems] == [kind]
 
 
 def test_a_run_in_between_is_no_problem(world: GroupWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +81,6 @@ def test_a_run_in_between_is_no_problem(world: GroupWorld, monkeypatch: pytest.M
         return read(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(health, "gather_facts", run_first)
-    assert look(world).problems == ()
+    assert look(world).health.problems == ()
     assert ran
     assert world.pair.eu.log(TopicPartition("us.orders", 0)).end > 0

@@ -125,6 +125,10 @@ class ConfluentCluster:
         """See :class:`TargetCluster`."""
         self.admin.grow_topic(topic, partitions)
 
+    def delete_topics(self, topics: Collection[str]) -> None:
+        """See :class:`TargetCluster`."""
+        self.admin.delete_topics(topics)
+
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """See :class:`TargetCluster`."""
         return self.progress(group).committed(partitions, tick)
