@@ -671,7 +671,8 @@ class ProgressLost(MirrorError):
     )
     likely_cause: ClassVar[str] = "the ledger topic was deleted, or somebody set the progress group by hand"
     next_move: ClassVar[str] = (
-        "mm2 seed FLOW --from progress-group adopts the group's offset, --from earliest starts anew"
+        "mm2 seed FLOW --from progress-group --apply adopts the group's offset; --from match looks for the end of the "
+        "copy instead; without --apply either only shows what it would do"
     )
 
 
@@ -689,7 +690,8 @@ class ProgressDisagrees(MirrorError):
     )
     likely_cause: ClassVar[str] = "somebody committed offsets for the progress group"
     next_move: ClassVar[str] = (
-        "mm2 seed FLOW --from progress-group adopts the group's value; deleting the group lets the ledger decide"
+        "mm2 seed FLOW --from progress-group --apply adopts the group's value, and shows before what that loses or "
+        "repeats; deleting the group lets the ledger decide"
     )
 
 
@@ -716,7 +718,8 @@ class ProgressUnknown(MirrorError):
     )
     likely_cause: ClassVar[str] = "another tool mirrored it before, or an application writes to it"
     next_move: ClassVar[str] = (
-        "mm2 seed FLOW --from match finds the place where the copy ends; or delete the target topic to start anew"
+        "mm2 seed FLOW --from match finds where the copy ends (connect:TOPIC and source-group:GROUP take the word of "
+        "the tool that made it); --from earliest --force copies all beside it; or delete the target topic to start anew"
     )
 
     @property
@@ -739,7 +742,8 @@ class SourceGap(MirrorError):
     found: ClassVar[str] = "{topic}-{partition} has lost the offsets [{start}, {end}) before they were mirrored"
     likely_cause: ClassVar[str] = "retention on the source is shorter than the time between two runs"
     next_move: ClassVar[str] = (
-        "raise retention.ms on the source or run more often; to go on behind the gap, on_gap: accept records it"
+        "raise retention.ms on the source or run more often. To go on behind the gap, which then stays on record: this "
+        "once by mm2 seed FLOW --topic {topic} --from earliest --force --apply, always by on_gap: accept in the flow"
     )
 
 
@@ -753,7 +757,11 @@ class SourceTruncated(MirrorError):
     end: int
     found: ClassVar[str] = "{topic}-{partition} ends at {end}, and {progress} was mirrored already"
     likely_cause: ClassVar[str] = "an unclean leader election on the source, or its disk was restored from a copy"
-    next_move: ClassVar[str] = "compare both sides; mm2 seed FLOW --topic {topic} --from match goes on where they agree"
+    next_move: ClassVar[str] = (
+        "compare both sides. To go on: this once where they agree by mm2 seed FLOW --topic {topic} --from match "
+        "--apply, always at the source's end by on_gap: accept in the flow; or leave the topic out and keep the copy "
+        "as it is"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -769,8 +777,9 @@ class SourceTopicRecreated(MirrorError):
     )
     likely_cause: ClassVar[str] = "somebody deleted the topic and made it again"
     next_move: ClassVar[str] = (
-        "mm2 seed FLOW --topic {topic} --from earliest mirrors the new topic from its start behind the old records; "
-        "its old offset map is never used for it"
+        "to mirror the new topic from its start behind the old records: this once by mm2 seed FLOW --topic {topic} "
+        "--from earliest --apply, always by on_recreated: restart in the flow; or leave it out and keep the copy. The "
+        "old offset map is never used for the new topic"
     )
 
 
@@ -834,8 +843,8 @@ class TimestampZero(MirrorError):
     )
     likely_cause: ClassVar[str] = "the producing application sets the timestamp to 0 instead of leaving it out"
     next_move: ClassVar[str] = (
-        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE goes on behind the record, which is "
-        "then not on the target"
+        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE --force --apply goes on behind the "
+        "record (a line {topic},{partition},OFFSET of the one after it), which is then not on the target"
     )
 
 
@@ -852,8 +861,8 @@ class HeaderUnfaithful(MirrorError):
     )
     likely_cause: ClassVar[str] = "a header key that is not UTF-8"
     next_move: ClassVar[str] = (
-        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE goes on behind the record, which is "
-        "then not on the target"
+        "mend the producer; mm2 seed FLOW --topic {topic} --from offsets:FILE --force --apply goes on behind the "
+        "record (a line {topic},{partition},OFFSET of the one after it), which is then not on the target"
     )
 
 
@@ -886,7 +895,10 @@ class TargetTopicGone(MirrorError):
     records: int
     found: ClassVar[str] = "the target topic {target_topic!r} (id {recorded_id}, {records} records mirrored) is gone"
     likely_cause: ClassVar[str] = "somebody deleted it on the target"
-    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from earliest --apply mirrors it again from the start"
+    next_move: ClassVar[str] = (
+        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic TOPIC --from earliest --apply "
+        "(TOPIC is the source's name), always by on_recreated: restart in the flow; or leave the topic out"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -902,7 +914,10 @@ class TargetTopicRecreated(MirrorError):
         "({records} records)"
     )
     likely_cause: ClassVar[str] = "somebody deleted the topic on the target and made it again"
-    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from earliest --apply mirrors it again from the start"
+    next_move: ClassVar[str] = (
+        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic TOPIC --from earliest --apply "
+        "(TOPIC is the source's name), always by on_recreated: restart in the flow; or leave the topic out"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -947,7 +962,11 @@ class ForeignWrites(MirrorError):
         "{target_topic}-{partition} holds {how_many} records in [{start}, {end}) that this flow did not write"
     )
     likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
-    next_move: ClassVar[str] = "stop the writer; on_foreign_writes: accept in the flow goes on behind its records"
+    next_move: ClassVar[str] = (
+        "stop the writer. To go on behind its records, which stay: this once by mm2 seed FLOW --topic TOPIC --from "
+        "match --force --apply (TOPIC is the source's name), always by on_foreign_writes: warn or accept in the flow; "
+        "or delete the target topic and mirror it again"
+    )
 
     @property
     def facts(self) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """What becomes of a partition when its progress is seeded: taken, unchanged, or refused with what it would cost. Pure.
 
 Never without ``force``: back, which copies records once more; ahead, past records that no copy is known of; past what
-the source has lost; beside records on the target that are not ours. A progress group that somebody set by hand is an
-order of its own: with ``progress-group`` its value is taken, and what that costs is told.
+the source has lost; beside or behind records on the target that are not ours. A progress group that somebody set by
+hand is an order of its own: with ``progress-group`` its value is taken, and what that costs is told. And ``match`` has
+found where the copy ends, so neither way of it loses or repeats a record.
 
 Source: KIP-656, "Migration": the target is seeded from the source's group when its own is missing or lower.
 """
@@ -43,6 +44,8 @@ class SeedRow:
     :param costs: what the seed would lose or repeat; without ``force`` any of it refuses the row.
     :param problem: what refuses it whatever is forced.
     :param changes: whether there is anything to write.
+    :param lost: source offsets that were to be copied and are gone.
+    :param foreign: target offsets behind the mirrored records, and how many records of somebody else lie there.
     """
 
     source: TopicPartition
@@ -54,6 +57,7 @@ class SeedRow:
     problem: str | None = None
     changes: bool = False
     lost: tuple[int, int] | None = None
+    foreign: tuple[int, int, int] | None = None
 
     def refusal(self, *, force: bool) -> str | None:
         """Why the row is refused, None when it is not."""
@@ -89,20 +93,48 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
             reason=f"left as it is: {point.why}",
             problem=why,
         )
-    log, is_gone = facts.source_log, point.offset < facts.source_log.start
-    new = max(point.offset, log.start)
-    is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new)
+    start, lost = facts.source_log.start, _lost(given, seed, old)
+    new = max(point.offset, start)
+    is_whole = not facts.visible and not facts.hidden
+    is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new) and is_whole
     return SeedRow(
         source=facts.source,
         target=facts.target,
         old=old,
         new=new,
         reason="unchanged" if is_in_place else point.why,
-        costs=() if is_in_place and not is_gone else tuple(_costs(given, seed, old, new, now_ms)),
+        costs=() if is_in_place else tuple(_costs(given, seed, old, new, now_ms)),
         problem=_problem(facts, point.offset),
         changes=not is_in_place,
-        lost=(point.offset, log.start) if is_gone else None,
+        lost=lost,
+        foreign=_foreign(given, seed, old, new),
     )
+
+
+def _lost(given: SeedFacts, seed: Seed, old: int | None) -> tuple[int, int] | None:
+    """Source offsets that were to be copied and are gone; None where there are none, or their copies were found."""
+    start, point = given.facts.source_log.start, given.point
+    if isinstance(point, NoPoint) or seed.kind is SeedKind.MATCH:
+        return None
+    first = point.offset if old is None else min(point.offset, old)
+    return (first, start) if first < start and not _is_of_another_log(given.facts) else None
+
+
+def _copies(given: SeedFacts, seed: Seed, old: int | None, new: int) -> int:
+    """Records behind the mirrored ones on the target that the seed says are copies."""
+    is_copied = seed.kind.is_of_a_copy and _is_ahead(given.facts, old, new)
+    return min(given.facts.visible, given.visible) if is_copied else 0
+
+
+def _foreign(given: SeedFacts, seed: Seed, old: int | None, new: int) -> tuple[int, int, int] | None:
+    facts, records = given.facts, given.facts.visible - _copies(given, seed, old, new)
+    if old is None or facts.ledger is None or not records or seed.kind is SeedKind.PROGRESS_GROUP:
+        return None
+    return facts.recorded_end, facts.target_log.end, records
+
+
+def _is_of_another_log(facts: PartitionFacts) -> bool:
+    return facts.ledger is not None and not _is_same_log(facts)
 
 
 def _problem(facts: PartitionFacts, offset: int) -> str | None:
@@ -118,19 +150,21 @@ def _problem(facts: PartitionFacts, offset: int) -> str | None:
 
 def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int) -> list[str]:
     """What a seed would lose or repeat."""
-    facts, costs = given.facts, list[str]()
-    start, point = facts.source_log.start, given.point
-    if isinstance(point, Point) and point.offset < start:
-        costs.append(f"source offsets [{point.offset:,}, {start:,}) are gone; it would begin at {start:,}")
-    is_by_hand = seed.kind is SeedKind.PROGRESS_GROUP
-    if old is not None and new < old and given.visible and not is_by_hand:
+    facts, costs, lost = given.facts, list[str](), _lost(given, seed, old)
+    start, is_told = facts.source_log.start, seed.kind in (SeedKind.PROGRESS_GROUP, SeedKind.MATCH)
+    if lost is not None:
+        costs.append(f"source offsets [{lost[0]:,}, {lost[1]:,}) are gone and are never copied")
+    if old is not None and new < old and given.visible and not is_told:
         costs.append(f"it stands at {old:,}; going back to {new:,} copies {_count(given.visible)} once more")
-    has_copies = seed.kind.is_of_a_copy and facts.visible >= given.visible
-    if _is_ahead(facts, old, new) and given.visible and not has_copies and not is_by_hand:
+    copies = _copies(given, seed, old, new)
+    if _is_ahead(facts, old, new) and given.visible > copies and not is_told:
         stands = f"it stands at {old:,}" if old is not None else f"the new topic begins at {start:,}"
         costs.append(f"{stands}; going ahead to {new:,} never copies {_count(given.visible)}")
     if old is None and facts.visible and not seed.kind.is_of_a_copy:
         costs.append(f"the target holds {_count(facts.visible)} that are not known to be copies of this flow")
+    foreign = _foreign(given, seed, old, new)
+    if foreign is not None:
+        costs.append(f"{_count(foreign[2])} of somebody else lie behind the mirrored ones and would stay")
     if old != new and _expires_at_once(given, now_ms):
         costs.append(
             f"the first record to copy is of {show(given.oldest_ms)}, and the target keeps records for "
@@ -173,6 +207,7 @@ def incidents_of(row: SeedRow, seed: Seed, visible: int, *, force: bool, owner: 
     old = new if row.old is None else row.old
     spans: list[tuple[IncidentKind, int, int, int | None]] = [(IncidentKind.SEEDED, old, new, visible)]
     spans += [(IncidentKind.GAP, *row.lost, None)] if row.lost else []
+    spans += [(IncidentKind.FOREIGN_WRITES, *row.foreign)] if row.foreign else []
     return [
         Incident(
             kind=kind,

@@ -26,6 +26,7 @@ from airflow_provider_mm2.mirror.model import (
 )
 from airflow_provider_mm2.mirror.offsets.seed import Points
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, to_record
@@ -117,12 +118,14 @@ class SeedWriter:
         self, number: int, rows: Mapping[TopicPartition, SeedRow], facts: Mapping[TopicPartition, PartitionFacts]
     ) -> Iterable[StateRecord]:
         name, seed, now_ms = self.look.flow.name, self.look.seed, int(time.time() * 1000)
+        known = read_incidents(self.look.pair.target, name, self.look.tick)
         for part, row in rows.items():
             visible = self.look.visible(facts[part], row.new or 0)
             rebased = rebased_by(row, facts[part], self.record.source_cluster_id)
             yield from (to_record(name, number, entry) for entry in rebased.unwritten)
             yield from (to_removal(name, number, entry) for entry in rebased.removed)
-            incidents = incidents_of(row, seed, visible, force=self.force, owner=self.owner, now_ms=now_ms)
+            found = incidents_of(row, seed, visible, force=self.force, owner=self.owner, now_ms=now_ms)
+            incidents = counted_up(found, known)
             yield from (incident_record(name, incident) for incident in incidents)
 
 

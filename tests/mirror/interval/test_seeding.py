@@ -434,3 +434,61 @@ def test_a_frozen_flow_is_not_seeded() -> None:
     world.pair.eu.produce(naming.gate_topic("f"), 0, frozen)
     with pytest.raises(FlowFrozen):
         world.seed("earliest", force=True)
+
+
+def test_match_after_the_target_lost_records() -> None:
+    """What the target lost is copied again from where both sides agree; nothing has to be forced for that."""
+    world = SeedWorld()
+    world.write(10)
+    world.run()
+    world.pair.eu.truncate("us.orders", 0, 6)
+    assert row(world.seed("match")) == (10, 6)
+    world.commit("app", 8)
+    world.run(sync_group_offsets=True)
+    assert world.values() == list(range(10))
+    assert world.values_from(world.target_offsets("app")[0]) == [8, 9]
+
+
+def test_match_after_the_source_lost_records() -> None:
+    """Where the source was truncated and has grown again, the copy goes on from the last record both have."""
+    world = SeedWorld()
+    world.write(10)
+    world.run()
+    world.pair.us.truncate("orders", 0, 7)
+    world.write(20, first=100)
+    assert row(world.seed("match")) == (10, 7)
+    world.run()
+    assert world.values() == [*range(10), *range(100, 120)]
+
+
+def test_foreign_records_accepted_once() -> None:
+    """A seed to the place where a flow stands accepts what strangers wrote, by force and on record."""
+    world = SeedWorld()
+    world.write(5)
+    world.run()
+    world.copy_by_hand(*world.numbered(3, 500))
+    with pytest.raises(SeedRefused, match=r"3 record\(s\) of somebody else"):
+        world.seed("match")
+    world.seed("match", force=True)
+    world.write(5, first=5)
+    assert world.run().warnings == ()
+    assert world.values() == [*range(5), 500, 501, 502, *range(5, 10)]
+    assert [(kind, records) for kind, _, _, records in world.incidents()] == [
+        (IncidentKind.SEEDED, 0),
+        (IncidentKind.FOREIGN_WRITES, 3),
+    ]
+
+
+def test_a_gap_accepted_once() -> None:
+    """K10: where retention overtook the flow, a seed from the earliest goes on behind the gap, by force and on record."""
+    world = SeedWorld()
+    world.write(5)
+    world.run()
+    world.write(10, first=5)
+    world.pair.us.log(TopicPartition("orders", 0)).advance_start(8)
+    with pytest.raises(SeedRefused, match=r"source offsets \[5, 8\) are gone"):
+        world.seed("earliest")
+    world.seed("earliest", force=True)
+    world.run()
+    assert world.values() == [*range(5), *range(8, 15)]
+    assert (IncidentKind.GAP, 5, 8, None) in world.incidents()
