@@ -152,8 +152,22 @@ def _look(shard: Shard, tick: Tick) -> Admission:
         ledger=ledger,
         tick=tick,
     )
-    now_ms, cluster_id = stable_taken_ms, shard.prepared.record.source_cluster_id
-    decisions = {part: decide(flow, fact, cluster_id, now_ms) for part, fact in facts.items()}
+    return _decided(shard, facts, stable_taken_ms, late, tick)
+
+
+def _decided(
+    shard: Shard,
+    facts: Mapping[TopicPartition, PartitionFacts],
+    stable_taken_ms: int,
+    late: tuple[str, ...],
+    tick: Tick,
+) -> Admission:
+    """What the shard may copy by its facts and the flow's policies.
+
+    :raises MirrorError: what stops it.
+    """
+    flow, record = shard.flow, shard.prepared.record
+    decisions = {part: decide(flow, fact, record.source_cluster_id, stable_taken_ms) for part, fact in facts.items()}
     for decision in decisions.values():
         if decision.problem is not None:
             raise decision.problem
@@ -161,10 +175,10 @@ def _look(shard: Shard, tick: Tick) -> Admission:
     decided = {part: decision.facts for part, decision in decisions.items()}
     _check_strict(shard, decided.values())
     return Admission(
-        record=shard.prepared.record,
+        record=record,
         facts=decided,
         rebased={part: decision.rebased for part, decision in decisions.items() if decision.rebased is not None},
-        incidents=counted_up(incidents, read_incidents(pair.target, flow.name, tick)) if incidents else (),
+        incidents=counted_up(incidents, read_incidents(shard.pair.target, flow.name, tick)) if incidents else (),
         ranges=tuple(_range(shard, fact) for fact in decided.values()),
         stable_taken_ms=stable_taken_ms,
         restored=tuple(part for part, fact in facts.items() if fact.ledger and fact.group_offset is None),

@@ -480,7 +480,7 @@ def test_foreign_records_accepted_once() -> None:
 
 
 def test_a_gap_accepted_once() -> None:
-    """K10: where retention overtook the flow, a seed from the earliest goes on behind the gap, by force and on record."""
+    """K10: where retention overtook the flow, a seed from the earliest goes on behind the gap, by force, on record."""
     world = SeedWorld()
     world.write(5)
     world.run()

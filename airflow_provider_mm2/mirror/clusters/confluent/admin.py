@@ -262,26 +262,6 @@ class Admin:
                 raise self.failure(error, f"grow topic {topic!r} to {partitions} partitions", topic) from error
         self._await_partitions({topic: partitions})
 
-    def delete_topics(self, topics: Collection[str]) -> None:
-        """Delete topics, leave missing ones alone, and wait until none can be described."""
-        if not topics:
-            return
-        futures = self.client.delete_topics(
-            sorted(topics), operation_timeout=self.limit_s, request_timeout=self.limit_s
-        )
-        self.settle(futures.values())
-        for name, future in futures.items():
-            try:
-                future.result()
-            except KafkaException as error:
-                if kafka_error(error).code() not in NO_TOPIC:
-                    raise self.failure(error, f"delete topic {name!r}", name) from error
-        deadline = time.monotonic() + self.limit_s
-        while self.describe_topics(topics):
-            if time.monotonic() > deadline:
-                raise self.watch.unreachable(self.limit_s)
-            self.client.poll(0.05)
-
     def _await_partitions(self, wanted: Mapping[str, int]) -> None:
         """Wait until every broker's metadata shows the topics and every partition has an offset to tell."""
         deadline = time.monotonic() + self.limit_s

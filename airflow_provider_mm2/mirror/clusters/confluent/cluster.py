@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembe
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader, bytes_of, record_of
+from airflow_provider_mm2.mirror.clusters.confluent.removal import delete_topics
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
@@ -127,7 +128,7 @@ class ConfluentCluster:
 
     def delete_topics(self, topics: Collection[str]) -> None:
         """See :class:`TargetCluster`."""
-        self.admin.delete_topics(topics)
+        delete_topics(self.admin, topics)
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """See :class:`TargetCluster`."""
