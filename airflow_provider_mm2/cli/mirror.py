@@ -27,6 +27,7 @@ from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
 from airflow_provider_mm2.mirror.status import flow_status
 
 FOUND_SOMETHING = 1
+INCIDENTS_SHOWN = 20
 
 Until = Annotated[
     str | None,
@@ -116,6 +117,11 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
             f"as of {groups['as_of']}"
         )
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {_ago(rpo)} ago")
+    incidents = document["incidents"]
+    for incident in incidents[-INCIDENTS_SHOWN:]:
+        typer.echo(f"on record since {incident['at']}: {incident['text']}")
+    if len(incidents) > INCIDENTS_SHOWN:
+        typer.echo(f"and {len(incidents) - INCIDENTS_SHOWN:,} before them; --json has all")
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)

@@ -16,7 +16,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state import lease
 from tests.fakes.log import Message, Outcome
 from tests.mirror.interval.seed_world import GROUP, SeedWorld
-from tests.mirror.offsets.group_world import BASE_MS
+from tests.mirror.offsets.group_world import BASE_MS, Killed
 
 CONNECT = "mm2-offsets.us.internal"
 
@@ -492,3 +492,29 @@ def test_a_gap_accepted_once() -> None:
     world.run()
     assert world.values() == [*range(5), *range(8, 15)]
     assert (IncidentKind.GAP, 5, 8, None) in world.incidents()
+
+
+@pytest.mark.parametrize("step", ["fence", "begin", "add", "commit", "see"])
+@pytest.mark.parametrize("is_after", [False, True])
+def test_killed_at_any_step(step: str, is_after: bool) -> None:
+    """A seed that dies at any of its steps has set all of a shard or nothing; made again it ends as it was meant."""
+    world = SeedWorld(partitions=2)
+    for partition in range(2):
+        world.write(10, partition=partition)
+    world.run()
+
+    def die(at: str) -> None:
+        if at == step:
+            raise Killed
+
+    setattr(world.pair.hooks, "after" if is_after else "before", die)
+    with pytest.raises(Killed):
+        world.seed("timestamp:2023-11-14T22:13:26Z", force=True)
+    world.pair.hooks.before = world.pair.hooks.after = lambda step: None
+    world.pair.eu.expire_member("mm2.f.0.lease")
+    expired = world.seed("timestamp:2023-11-14T22:13:26Z", force=True)
+    assert {new for _, new in (row(expired), row(expired, 1))} == {6}
+    world.run()
+    for partition in range(2):
+        assert world.values(partition) == [*range(10), *range(6, 10)]
+    assert len(world.incidents()) == 2
