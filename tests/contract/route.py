@@ -83,7 +83,14 @@ class Route:
             leader_epoch=leader_epoch,
         )
 
-    def copier(self, *, silence_limit_s: int = 30, max_record_bytes: int = 1_048_588, fence: bool = True) -> Copier:
+    def copier(
+        self,
+        *,
+        silence_limit_s: int = 30,
+        max_record_bytes: int = 1_048_588,
+        fence: bool = True,
+        shared_target: bool = False,
+    ) -> Copier:
         """A copy engine of the flow, closed when the test is over."""
         settings = CopierSettings(
             flow=self.flow,
@@ -92,6 +99,7 @@ class Route:
             transaction_timeout_s=60,
             max_record_bytes=max_record_bytes,
             silence_limit_s=silence_limit_s,
+            shared_target=shared_target,
         )
         copier = self.lab.pair.copier(settings)
         self._copiers.append(copier)

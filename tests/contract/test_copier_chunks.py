@@ -277,6 +277,21 @@ def test_foreign_records_inside_a_chunk(lab: Lab, route: Route) -> None:
     assert len(places) == (0 if refused else 1000)
 
 
+def test_a_target_shared_with_others(lab: Lab, route: Route) -> None:
+    """Where others write to the target as well, each record's place is told, however theirs lie among ours."""
+    route.produce(*large(1000), *messages(500))
+    copier = route.copier(shared_target=True)
+    copier.assign([route.range()], NOW_MS)
+    with lab.intruder(route.target()):
+        results = route.chunk(copier)
+    source = dict(lab.visible(Side.SOURCE, route.source()))
+    target = dict(lab.visible(Side.TARGET, route.target()))
+    places = mapped(results)
+    assert [target[there] for there in places.values()] == [source[here] for here in places]
+    assert list(places) == list(source)
+    assert len(target) > len(source)
+
+
 def test_now_is_the_callers(route: Route) -> None:
     """The caller's time decides what counts as the future, not the machine's clock."""
     route.produce(*messages(3))
