@@ -64,7 +64,10 @@ def print_table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    # A group may be called anything: what would move the cursor is shown as an escape.
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
 
 
 def print_warnings(warnings: list[str]) -> None:

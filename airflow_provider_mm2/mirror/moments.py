@@ -19,4 +19,9 @@ def from_ms(milliseconds: int) -> datetime:
 
 def show(milliseconds: int | None) -> str:
     """A time as messages show it."""
-    return "no time yet" if milliseconds is None else from_ms(milliseconds).isoformat().replace("+00:00", "Z")
+    if milliseconds is None:
+        return "no time yet"
+    try:
+        return from_ms(milliseconds).isoformat().replace("+00:00", "Z")
+    except OverflowError:  # a record may be stamped with any number
+        return f"{milliseconds} ms, which no calendar has"

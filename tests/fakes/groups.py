@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,16 +65,21 @@ class FakeGroups:
             name=name, exists=exists, members=tuple(said.members), once_used=said.once_used and not said.members
         )
 
-    def commit(
-        self, group: str, offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, MirrorError] | MirrorError:
-        """Commit offsets."""
+    def commit(self, group: str, wanted: GroupOffsets) -> dict[TopicPartition, MirrorError] | MirrorError:
+        """Commit offsets with their metadata."""
+        offsets = wanted.offsets
         try:
             self._check_writable(group)
         except (GroupActive, GroupAway) as error:
             return error
         there = {part for part in offsets if part.topic in self._cluster.topics}
         self._cluster.commit_offsets(group, {part: offset for part, offset in offsets.items() if part in there})
+        metadata = self._cluster.group(group).metadata
+        for part in there:
+            metadata.pop(part, None)
+        texts = {part: text for part, text in wanted.metadata.items() if part in there and text}
+        if texts:
+            self._cluster.said.setdefault(group, FakeGroup()).metadata.update(texts)
         return {part: TopicDeleted(alias=self._cluster.alias, topic=part.topic) for part in offsets.keys() - there}
 
     def delete(self, group: str) -> None:

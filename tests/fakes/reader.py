@@ -212,7 +212,7 @@ class FakeTarget(FakeReader):
         return {partition: offsets[partition] for partition in partitions if partition in offsets}
 
     def commit_groups(
-        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+        self, groups: Mapping[str, GroupOffsets], tick: Tick
     ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
         """Commit offsets of groups without members."""
         tick()

@@ -16,6 +16,12 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 
 HEARTBEATS_TOPIC = "heartbeats"
 
+RENEWALS_TOPIC = "mm2-renewals.internal"
+"""What target groups had that are being made anew; one for all flows to a target."""
+
+RENEWALS_LEASE = "mm2.renewals.lease"
+"""Lock group of the one flow that may write groups on a target."""
+
 
 class ReplicationPolicy(Protocol):
     """How a source topic is called on the target, and what a topic's name says of its origin."""
@@ -177,5 +183,5 @@ def lease_group(transactional_id: str) -> str:
 
 
 def shard_of(partition: TopicPartition, shards: int) -> int:
-    """Shard of a source partition: a fixed hash, the same for every run, process and version."""
-    return zlib.crc32(f"{partition.topic}/{partition.partition}".encode()) % shards
+    """Shard of a source partition, the same for every run, process and version: a topic's partitions go round."""
+    return (zlib.crc32(partition.topic.encode()) + partition.partition) % shards

@@ -129,9 +129,9 @@ class TargetCluster(ClusterReader, Protocol):
         """Stable committed offsets of a group; a partition without one is left out."""
 
     def commit_groups(
-        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+        self, groups: Mapping[str, GroupOffsets], tick: Tick
     ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
-        """Commit offsets of groups without members.
+        """Commit offsets of groups without members, each with its metadata.
 
         Per group: the partitions that were refused, and why; or why nothing was written (``GroupActive``: somebody
         has joined).

@@ -19,6 +19,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError, NothingToForget
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
@@ -159,7 +160,8 @@ def _forget_topics(
         if records:
             writer.write(records, tick)
     rest = {part: offset for part, offset in answer.offsets.items() if part not in gone}
-    failed = target.commit_groups({group: rest}, tick)[group] if rest else {}
+    left = GroupOffsets(offsets=rest, metadata=answer.metadata)
+    failed = target.commit_groups({group: left}, tick)[group] if rest else {}
     if isinstance(failed, MirrorError):
         raise failed
     for problem in failed.values():

@@ -37,6 +37,22 @@ def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -
 
 
 @contextmanager
+def sole_committer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[Tick]:
+    """Be the one flow that writes groups on the target; gives a tick that keeps that lease, too."""
+    ensure_topics(flow, pair, [naming.RENEWALS_TOPIC])
+    group = naming.RENEWALS_LEASE
+    membership = pair.target.membership(group, naming.RENEWALS_TOPIC, owner, flow.lease_session_s)
+    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
+        lease.acquire(flow.lease_wait_s, tick)
+
+        def keep() -> None:
+            tick()
+            lease.keep()
+
+        yield keep
+
+
+@contextmanager
 def groups_writer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[tuple[StateWriter, Tick]]:
     """The fenced writer of what is known of groups, and a tick that keeps its lease."""
     group, topic = naming.lease_group(naming.groups_id(flow.name)), naming.groups_topic(flow.name)

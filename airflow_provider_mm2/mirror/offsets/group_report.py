@@ -12,6 +12,8 @@ from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
 from airflow_provider_mm2.mirror.offsets.translate import Translated
 
+AHEAD_LINES = 50
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsReport:
@@ -35,12 +37,16 @@ class GroupsReport:
 
     @property
     def ahead_lines(self) -> tuple[str, ...]:
-        """Each group that is ahead on the target, for people."""
-        return tuple(
-            f"group {name}: {count:,} offsets of {part} would be skipped: there it is further than on the source"
-            for name, found in self.outcomes.items()
-            for part, count in sorted(found.ahead.items())
-        )
+        """Groups that are ahead on the target, for people: the first of them, and how many more there are."""
+        ahead = [(name, found.ahead) for name, found in self.outcomes.items() if found.ahead]
+        lines = [
+            f"group {name}: {sum(parts.values()):,} offsets of {', '.join(map(str, sorted(parts)[:5]))}"
+            f"{f' and {len(parts) - 5} more' if len(parts) > 5 else ''} would be skipped: there it is further than on "
+            "the source"
+            for name, parts in ahead[:AHEAD_LINES]
+        ]
+        more = len(ahead) - AHEAD_LINES
+        return (*lines, f"and {more:,} more groups like these") if more > 0 else tuple(lines)
 
     @property
     def told(self) -> tuple[str, ...]:

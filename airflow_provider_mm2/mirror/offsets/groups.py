@@ -19,16 +19,17 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
-from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord
+from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
-from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer
+from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer, sole_committer
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.mm2_positions import locate_by_mm2
 from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
@@ -37,6 +38,7 @@ from airflow_provider_mm2.mirror.offsets.positions import (
     Mirror,
     locate,
     select_groups,
+    target_commits,
     target_offsets,
 )
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
@@ -45,6 +47,7 @@ from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
+from airflow_provider_mm2.mirror.state.renewals import read_saved
 from airflow_provider_mm2.mirror.state.snapshot import (
     GroupSnapshot,
     group_record,
@@ -53,7 +56,11 @@ from airflow_provider_mm2.mirror.state.snapshot import (
     taken_record,
 )
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
+
+LOUD = (Outcome.FAILED, Outcome.ACTIVE, Outcome.PENDING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +105,7 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
         found = _find(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
         report = _publish(flow, pair, found, mirror, topics, writer, keep)  # step 13
         if flow.sync_group_offsets:
-            return _commit(flow, pair, report, writer, keep)  # step 14
+            return _commit(flow, pair, report, writer, owner, keep)  # step 14
         return compare_with_target(pair.target, report, keep)
 
 
@@ -136,7 +143,7 @@ def show_groups(
     with groups_writer(flow, pair, owner, tick) as (writer, keep):
         _read_open_gate(flow, pair, keep)
         report = _locate(flow, pair, only=only, refine=refine, tick=keep)
-        return _commit(flow, pair, report, writer, keep)
+        return _commit(flow, pair, report, writer, owner, keep)
 
 
 def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
@@ -219,7 +226,7 @@ def _publish(
     syncs = publish.due_syncs(mirror, published.syncs, flow.offset_lag_max) if topics.syncs else []
     records = [
         *publish.publish_records(flow.name, topics, (checkpoints, syncs), published, snapshot),
-        *_snapshot_records(flow, found, snapshot),
+        *_snapshot_records(flow, found, snapshot, mirror.source_recreated),
     ]
     if topics.beats:
         records.append(publish.heartbeat_record(flow, topics.heartbeats))
@@ -229,28 +236,52 @@ def _publish(
     return replace(_report(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=tuple(published.odd))
 
 
-def _snapshot_records(flow: MirrorFlow, found: _Found, snapshot: GroupSnapshot) -> Iterator[StateRecord]:
-    """The groups that moved, those that are gone, and the time; a group that could not be read keeps its last."""
+def _snapshot_records(
+    flow: MirrorFlow, found: _Found, snapshot: GroupSnapshot, recreated: Collection[str]
+) -> Iterator[StateRecord]:
+    """The groups that moved, those that are gone, and the time; a group that could not be read keeps its last.
+
+    Of a topic that was made anew at the source the last offsets of the old one stay: they are what the map is of.
+    """
     for name, record in found.records.items():
         before = snapshot.groups.get(name)
-        if before is None or before.found != record.found:
-            yield group_record(flow.name, record)
+        kept = replace(record, found=_of_map(record.found, None if before is None else before.found, recreated))
+        if before is None or before.found != kept.found:
+            yield group_record(flow.name, kept)
     for name in snapshot.groups.keys() - found.positions.keys():
         yield from group_removals(flow.name, name)
     yield taken_record(flow.name, found.as_of_ms, unread=found.positions.keys() - found.records.keys())
 
 
-def _commit(flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: StateWriter, tick: Tick) -> GroupsReport:
-    committer = GroupCommitter(pair.target, flow=flow.name, writer=writer, may_rewind=flow.allow_rewind, tick=tick)
-    committer.restore(read_snapshot(pair.target, flow.name, tick).saved)
+def _of_map(now: GroupOffsets, before: GroupOffsets | None, recreated: Collection[str]) -> GroupOffsets:
+    """What a group has committed, with the topics in ``recreated`` as they were before."""
+
+    def chosen(present: Mapping[TopicPartition, T], past: Mapping[TopicPartition, T]) -> dict[TopicPartition, T]:
+        new = {part: value for part, value in present.items() if part.topic not in recreated}
+        return {**new, **{part: value for part, value in past.items() if part.topic in recreated}}
+
+    past = before or GroupOffsets(offsets={})
+    return GroupOffsets(
+        offsets=chosen(now.offsets, past.offsets),
+        metadata=chosen(now.metadata, past.metadata),
+        pending=frozenset(part for part in now.pending if part.topic not in recreated),
+    )
+
+
+def _commit(
+    flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: StateWriter, owner: str, tick: Tick
+) -> GroupsReport:
     wanted = {
-        name: target_offsets(positions)
+        name: target_commits(positions)
         for name, positions in report.positions.items()
         if report.outcomes[name].outcome is not Outcome.FAILED
     }
-    outcomes = {**report.outcomes, **committer.commit(wanted)}
+    with sole_committer(flow, pair, owner, tick) as keep:
+        committer = GroupCommitter(pair.target, writer=writer, may_rewind=flow.allow_rewind, tick=keep)
+        committer.restore(read_saved(pair.target, keep))
+        outcomes = {**report.outcomes, **committer.commit(wanted)}
     for name, outcome in outcomes.items():
-        if outcome.outcome in (Outcome.FAILED, Outcome.ACTIVE) or outcome.ahead:
+        if outcome.outcome in LOUD or outcome.ahead:
             ahead = sum(outcome.ahead.values())
             beyond = f"; {ahead:,} offsets further on the target than on the source" if ahead else ""
             detail = f" ({outcome.detail})" if outcome.detail else ""

@@ -29,12 +29,15 @@ class Mirror:
     :param log_starts: log start of each mapped target partition.
     :param topics: source topics of the flow, with their name on the target and their partition count.
     :param recreated: source topics whose map is of a topic that is gone, on either side.
+    :param source_recreated: those of them that are gone from the source: what groups have committed is not of the map's
+        topic.
     """
 
     maps: Mapping[TopicPartition, OffsetMap]
     log_starts: Mapping[TopicPartition, int]
     topics: Topics
     recreated: frozenset[str] = frozenset()
+    source_recreated: frozenset[str] = frozenset()
 
 
 class Origin(str, Enum):
@@ -94,6 +97,8 @@ def select_groups(flow: MirrorFlow, listed: Collection[GroupListing]) -> tuple[l
 
 
 def _rule_against(flow: MirrorFlow, group: GroupListing) -> str | None:
+    if not group.name:
+        return "a group without a name: nobody can ask for its offsets"
     if group.name.startswith("mm2."):
         return "a mirror's own group"
     if not any(re.fullmatch(pattern, group.name) for pattern in flow.groups):
@@ -159,6 +164,12 @@ def _position(part: TopicPartition, offset: int | None, mirror: Mirror, policy: 
     if offset_map is None:
         return Untranslated(reason=Reason.NOT_YET)
     return translate(offset_map, offset, target_log_start=mirror.log_starts[offset_map.target], policy=policy)
+
+
+def target_commits(positions: Collection[GroupPosition]) -> GroupOffsets:
+    """What a group would get on the target, with what its application keeps beside each offset."""
+    metadata = {found.target: found.metadata for found in positions if found.target is not None and found.metadata}
+    return GroupOffsets(offsets=target_offsets(positions), metadata=metadata)
 
 
 def target_offsets(positions: Collection[GroupPosition]) -> dict[TopicPartition, int]:

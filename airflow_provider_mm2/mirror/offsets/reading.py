@@ -31,11 +31,13 @@ def mirror_of(
     latest = [ledger.latest for ledger in ledgers.values()]
     source_topics = None if source is None else source.describe_topics(sorted({entry.topic for entry in latest}))
     target_topics = target.describe_topics(sorted({entry.target_topic for entry in latest}))
-    recreated = {
+    of_source = {
         entry.topic
         for entry in latest
-        if _is_another(target_topics.get(entry.target_topic), entry.target_topic_id)
-        or (source_topics is not None and _is_another(source_topics.get(entry.topic), entry.source_topic_id))
+        if source_topics is not None and _is_another(source_topics.get(entry.topic), entry.source_topic_id)
+    }
+    recreated = of_source | {
+        entry.topic for entry in latest if _is_another(target_topics.get(entry.target_topic), entry.target_topic_id)
     }
     live = {part: ledger for part, ledger in ledgers.items() if part.topic not in recreated}
     logs = target.log_offsets([ledger.latest.target for ledger in live.values()])
@@ -49,6 +51,7 @@ def mirror_of(
         log_starts={part: log.start for part, log in logs.items()},
         topics={topic: (name, counts[topic]) for topic, name in names.items()},
         recreated=frozenset(recreated),
+        source_recreated=frozenset(of_source),
     )
 
 

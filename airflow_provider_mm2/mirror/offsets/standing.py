@@ -11,7 +11,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import FlowRecord
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
-from airflow_provider_mm2.mirror.offsets.positions import locate, target_offsets
+from airflow_provider_mm2.mirror.offsets.positions import locate, target_commits, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
@@ -34,7 +34,7 @@ def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick)
             detail = f"not known on the target: {found.first_line}"
             outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, detail=detail)
             continue
-        ahead = decide(target_offsets(report.positions[name]), found.offsets, may_rewind=False).ahead
+        ahead = decide(target_commits(report.positions[name]), found, may_rewind=False).ahead
         outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, ahead=ahead)
         positions[name] = tuple(
             each if each.target is None else replace(each, on_target=found.offsets.get(each.target))

@@ -22,7 +22,7 @@ class Reason(str, Enum):
     AHEAD = "ahead of the mirror"
     BEHIND_START = "behind the mirror's start"
     EXPIRED = "expired on target"
-    RECREATED = "topic was deleted and made anew since"
+    RECREATED = "topic was deleted, or deleted and made anew, since"
     FROM_SYNCS = "by MirrorMaker 2's syncs, not exact"
     FROM_CHECKPOINT = "by MirrorMaker 2's checkpoint, not exact"
     NO_SYNC = "MirrorMaker 2 has no offset sync of the partition"

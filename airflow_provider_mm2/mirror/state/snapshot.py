@@ -1,8 +1,7 @@
 """The group snapshot: what every selected source group had committed, kept on the target for when the source is gone.
 
-One record a group, so that a run writes only the groups that moved; one that says when all were last gone through; and
-one for each target group that is being made anew, so that a crash in between loses none of its offsets. Beside them,
-what of MirrorMaker 2's topics was written or read, so that a run reads only their ends.
+One record a group, so that a run writes only the groups that moved, and one that says when all were last gone through.
+Beside them, what of MirrorMaker 2's topics was written or read, so that a run reads only their ends.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
 from airflow_provider_mm2.mirror.model import LogRecord, StateRecord, TopicPartition
 
 VERSION = 1
-_TAKEN, _GROUP, _SAVED, _PUBLISHED, _SYNCS, _READ = "taken", "group", "saved", "published", "syncs", "read"
-_KINDS = (_TAKEN, _GROUP, _SAVED, _PUBLISHED, _SYNCS, _READ)
+_TAKEN, _GROUP, _PUBLISHED, _SYNCS, _READ = "taken", "group", "published", "syncs", "read"
+_KINDS = (_TAKEN, _GROUP, _PUBLISHED, _SYNCS, _READ)
 
 OffsetPair = tuple[int, int]
 """Source offset and target offset."""
@@ -33,7 +32,6 @@ class GroupSnapshot:
     :param taken_ms: when all groups were last gone through; None: never.
     :param unread: groups that could not be read then, so what stands here of them is older.
     :param groups: every selected source group as it was last read, by name.
-    :param saved: target groups that were being made anew: all they had, to be put back.
     :param published: newest checkpoint by group and target partition.
     :param syncs: newest offset sync by source partition.
     :param read: id and offset up to which each of MirrorMaker 2's topics is accounted for in the two above.
@@ -42,7 +40,6 @@ class GroupSnapshot:
     taken_ms: int | None = None
     unread: frozenset[str] = frozenset()
     groups: dict[str, GroupRecord] = field(default_factory=dict)
-    saved: dict[str, Mapping[TopicPartition, int]] = field(default_factory=dict)
     published: dict[str, dict[TopicPartition, OffsetPair]] = field(default_factory=dict)
     syncs: dict[TopicPartition, OffsetPair] = field(default_factory=dict)
     read: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -74,8 +71,6 @@ def _take(snapshot: GroupSnapshot, kind: str, name: str, value: dict[str, Any]) 
         snapshot.taken_ms, snapshot.unread = int(value["taken_ms"]), frozenset(value.get("unread", ()))
     elif kind == _GROUP:
         snapshot.groups[name] = _group(name, value)
-    elif kind == _SAVED:
-        snapshot.saved[name] = {part: offset for part, (offset,) in _rows(value["offsets"], 1)}
     elif kind == _PUBLISHED:
         snapshot.published[name] = {part: (source, target) for part, (source, target) in _rows(value["offsets"], 2)}
     elif kind == _SYNCS:
@@ -101,11 +96,6 @@ def group_record(flow: str, group: GroupRecord) -> StateRecord:
     return _record(flow, _GROUP, group.name, document)
 
 
-def saved_record(flow: str, name: str, offsets: Mapping[TopicPartition, int]) -> StateRecord:
-    """The record that keeps a target group's offsets while it is made anew."""
-    return _record(flow, _SAVED, name, {"offsets": [[*part, offset] for part, offset in sorted(offsets.items())]})
-
-
 def published_record(flow: str, name: str, checkpoints: Mapping[TopicPartition, OffsetPair]) -> StateRecord:
     """The record of a group's newest checkpoints, by target partition."""
     return _record(flow, _PUBLISHED, name, {"offsets": [[*part, *pair] for part, pair in sorted(checkpoints.items())]})
@@ -124,11 +114,6 @@ def read_record(flow: str, topic: str, topic_id: str, end: int) -> StateRecord:
 def group_removals(flow: str, name: str) -> tuple[StateRecord, ...]:
     """The records that remove a group which is not selected any more."""
     return (_record(flow, _GROUP, name, None), _record(flow, _PUBLISHED, name, None))
-
-
-def saved_removal(flow: str, name: str) -> StateRecord:
-    """The record that removes what was saved of a target group."""
-    return _record(flow, _SAVED, name, None)
 
 
 def _record(flow: str, kind: str, name: str, document: dict[str, Any] | None) -> StateRecord:

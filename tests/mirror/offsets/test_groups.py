@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -16,17 +15,19 @@ from airflow_provider_mm2.mirror.errors import (
     NotAuthorized,
     StateDamaged,
 )
-from airflow_provider_mm2.mirror.group_model import GroupKind
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups
-from airflow_provider_mm2.mirror.offsets.translate import Translated
+from airflow_provider_mm2.mirror.offsets.translate import Reason, Translated
+from airflow_provider_mm2.mirror.state.renewals import read_saved
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 from airflow_provider_mm2.mirror.status import flow_status
 from tests.fakes.groups import FakeGroup, FakeGroups
 from tests.fakes.log import Message, Transaction
 from tests.fakes.log import Outcome as Ended
+from tests.fakes.producer import FakeProducer
 from tests.mirror.offsets.group_world import CHECKPOINTS, SYNCS, GroupWorld, Killed, Trapped
 
 
@@ -396,7 +397,7 @@ def test_topic_made_anew() -> None:
         world.commit("app", 40)
         report = world.groups()
         assert row(report, "app")["target_offset"] is None
-        assert row(report, "app")["reason"] == "topic was deleted and made anew since"
+        assert row(report, "app")["reason"] == "topic was deleted, or deleted and made anew, since"
 
 
 def test_source_that_dies() -> None:
@@ -479,35 +480,158 @@ def test_once_used_group() -> None:
     world.groups()
     assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 8, TopicPartition("local", 0): 77}
     assert "app" not in world.pair.eu.said
-    assert read_snapshot(world.pair.target, "f", no_tick).saved == {}
+    assert read_saved(world.pair.target, no_tick) == {}
 
 
-def test_saved_offsets_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K99: what a group had on a topic that may not be written stays saved until it may, run after run."""
+def test_once_used_group_that_is_in_place() -> None:
+    """A group that would get nothing new is left as it is: its window without offsets would be for nothing."""
     world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    for offset, outcome in ((5, Outcome.WRITTEN), (9, Outcome.KEPT)):
+        world.set_target("app", offset, once_used=True)
+        assert world.groups().outcomes["app"].outcome is outcome
+        assert world.pair.eu.said["app"].once_used
+
+
+def used_group(world: GroupWorld) -> TopicPartition:
+    """Let a group be moved whose members left it, and that has an offset on a topic of its own; its partition."""
     world.produce(10)
     world.commit("app", 5)
     world.run()
     local = TopicPartition("local", 0)
     world.pair.eu.create_topic(local.topic)
     world.pair.eu.commit_offsets("app", {local: 77})
-    world.pair.eu.said["app"] = FakeGroup(once_used=True)
+    world.pair.eu.said["app"] = FakeGroup(once_used=True, metadata={local: "mine"})
+    world.commit("app", 8)
+    return local
+
+
+def test_a_right_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K99: a group that has an offset where the mirror may not write is not made anew, which would lose it."""
+    world = GroupWorld(sync_group_offsets=True)
+    local = used_group(world)
     commit = FakeGroups.commit
 
-    def refuse(groups: FakeGroups, group: str, offsets: Mapping[TopicPartition, int]) -> Any:
+    def refuse(groups: FakeGroups, group: str, wanted: GroupOffsets) -> Any:
         error = NotAuthorized(alias="eu", operation="commit", problem="no Read on local")
-        said = commit(groups, group, {part: offset for part, offset in offsets.items() if part != local})
-        return {**said, local: error} if isinstance(said, dict) and local in offsets else said
+        may = {part: offset for part, offset in wanted.offsets.items() if part != local}
+        said = commit(groups, group, GroupOffsets(offsets=may))
+        return {**said, local: error} if isinstance(said, dict) and local in wanted.offsets else said
 
     monkeypatch.setattr(FakeGroups, "commit", refuse)
-    assert world.groups().failed == ("app",)
-    for _ in range(2):
-        assert world.groups().failed == ()
-        assert read_snapshot(world.pair.target, "f", no_tick).saved == {"app": {local: 77}}
+    report = world.groups()
+    assert report.failed == ("app",)
+    assert "no Read on local" in report.outcomes["app"].detail
+    assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 8, local: 77}
     monkeypatch.undo()
-    world.groups()
+    assert world.groups().failed == ()
+
+
+def test_somebody_joins_while_a_group_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K99: it is told by name; what the group had stays saved, and comes back with its metadata once nobody is in it."""
+    world = GroupWorld(sync_group_offsets=True)
+    local = used_group(world)
+    delete = FakeGroups.delete
+
+    def join(groups: FakeGroups, group: str) -> None:
+        delete(groups, group)
+        world.pair.eu.said[group] = FakeGroup(members=["late (10.0.0.9)"])
+
+    monkeypatch.setattr(FakeGroups, "delete", join)
+    report = world.groups()
+    monkeypatch.undo()
+    assert report.failed == ("app",)
+    assert "late (10.0.0.9), while it was made anew: it lost 2 offset(s)" in report.outcomes["app"].detail
+    for _ in range(2):
+        report = world.groups()
+        assert report.failed == ("app",)
+        assert "2 offset(s) saved earlier are not put back yet: somebody is in it" in report.outcomes["app"].detail
+        assert read_saved(world.pair.target, no_tick)["app"].offsets == {TopicPartition("us.orders", 0): 5, local: 77}
+    world.pair.eu.commit_offsets("app", {TopicPartition("us.orders", 0): 9})
+    world.pair.eu.said["app"] = FakeGroup()
+    assert world.groups().failed == ()
+    assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 9, local: 77}
+    assert world.pair.eu.said["app"].metadata == {local: "mine"}
+    assert read_saved(world.pair.target, no_tick) == {}
+
+
+def test_another_flow_puts_back_what_one_has_saved() -> None:
+    """What a crash left is put back by whichever flow comes next, and two flows never write groups at once."""
+    world = GroupWorld(sync_group_offsets=True)
+    local = used_group(world)
+    real = world.pair.target
+    delete = real.delete_group
+
+    def die(group: str, tick: Any) -> None:
+        delete(group, tick)
+        raise Killed
+
+    real.delete_group = die  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        world.groups()
+    real.delete_group = delete  # type: ignore[method-assign]
+    assert "app" not in world.pair.eu.groups
+    for lock in ("mm2.f.groups.lease", "mm2.renewals.lease"):
+        world.pair.eu.expire_member(lock)
+    other = GroupWorld(sync_group_offsets=True)
+    other.pair = world.pair
+    other.flow = other.flow.model_copy(update={"name": "g", "topics": ("more",)})
+    world.pair.us.create_topic("more", 1)
+    other.run()
     assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 5, local: 77}
-    assert read_snapshot(world.pair.target, "f", no_tick).saved == {}
+    membership = world.pair.target.membership("mm2.renewals.lease", "mm2-renewals.internal", "flow h", 6)
+    membership.poll(0.1)
+    with pytest.raises(LeaseHeld, match="flow h"):
+        world.groups(lease_wait_s=0.1)
+
+
+def test_offsets_in_an_open_transaction() -> None:
+    """A target group whose application has a transaction open with newer offsets is left alone, as one in use is."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    world.commit("app", 7)
+    part = TopicPartition("us.orders", 0)
+    producer = FakeProducer(world.pair.eu, "app-transactions", 60)
+    producer.fence()
+    producer.begin()
+    producer.add_offsets("app", {part: 9})
+    outcome = world.groups().outcomes["app"]
+    assert outcome.outcome is Outcome.PENDING
+    assert world.target_offsets("app") == {0: 5}
+    producer.commit()
+    assert world.target_offsets("app") == {0: 9}
+    assert world.groups().outcomes["app"].outcome is Outcome.KEPT
+
+
+def test_metadata_goes_along() -> None:
+    """What an application keeps beside its offset on the source is beside the translated one on the target."""
+    world = GroupWorld(sync_group_offsets=True)
+    world.produce(10)
+    world.commit("app", 5)
+    world.pair.us.said["app"] = FakeGroup(metadata={TopicPartition("orders", 0): "step 3"})
+    world.run()
+    assert world.pair.eu.said["app"].metadata == {TopicPartition("us.orders", 0): "step 3"}
+
+
+def test_a_recreated_source_topic_keeps_the_last_known_positions() -> None:
+    """What a group commits on a new topic of the same name says nothing of the old one, which is what was mirrored."""
+    world = GroupWorld()
+    world.produce(10)
+    world.commit("app", 5)
+    world.run()
+    world.pair.us.delete_topic("orders")
+    world.pair.us.create_topic("orders", 1)
+    world.produce(20)
+    world.commit("app", 9)
+    (position,) = world.groups().positions["app"]
+    assert position.position.reason is Reason.RECREATED
+    assert read_snapshot(world.pair.target, "f", no_tick).groups["app"].found.offsets == {
+        TopicPartition("orders", 0): 5
+    }
 
 
 @pytest.mark.parametrize("after", [False, True])

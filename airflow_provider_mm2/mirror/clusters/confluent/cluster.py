@@ -157,7 +157,7 @@ class ConfluentCluster:
         return self._groups.describe(groups, tick)
 
     def commit_groups(
-        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+        self, groups: Mapping[str, GroupOffsets], tick: Tick
     ) -> Mapping[str, Mapping[TopicPartition, MirrorError] | MirrorError]:
         """See :class:`TargetCluster`."""
         return self._groups.commit(groups, tick)

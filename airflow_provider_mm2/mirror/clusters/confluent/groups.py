@@ -138,20 +138,24 @@ class Groups:
         return self._each(groups, describe, tick)
 
     def commit(
-        self, groups: Mapping[str, Mapping[TopicPartition, int]], tick: Tick
+        self, groups: Mapping[str, GroupOffsets], tick: Tick
     ) -> dict[str, dict[TopicPartition, MirrorError] | MirrorError]:
         """Commit offsets of groups without members; what was refused."""
 
         def commit(names: Names, until: float) -> dict[str, dict[TopicPartition, MirrorError] | MirrorError]:
             futures: dict[str, Future[Any]] = {}
             for name in names:
-                wanted = [KafkaPartition(*part, offset) for part, offset in groups[name].items()]
+                metadata = groups[name].metadata
+                wanted = [
+                    KafkaPartition(*part, offset, metadata.get(part, ""))
+                    for part, offset in groups[name].offsets.items()
+                ]
                 request = [ConsumerGroupTopicPartitions(name, wanted)]
                 futures |= self._admin.client.alter_consumer_group_offsets(request, request_timeout=GROUP_LIMIT_S)
             return self._results(futures, self._read_refused, "commit offsets of")
 
         nothing: dict[str, dict[TopicPartition, MirrorError] | MirrorError] = {name: {} for name in groups}
-        return nothing | self._each([name for name in groups if groups[name]], commit, tick)
+        return nothing | self._each([name for name in groups if groups[name].offsets], commit, tick)
 
     def _read_refused(self, group: str, answer: Any) -> dict[TopicPartition, MirrorError]:
         """The partitions that were refused.

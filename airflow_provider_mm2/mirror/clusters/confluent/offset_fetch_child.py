@@ -20,7 +20,12 @@ def main() -> None:
     client = AdminClient(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         ask = json.loads(line)
-        asked = {_asked(client, group, ask): group for group in ask["groups"]}
+        asked: dict[Future[Any], str] = {}
+        for group in ask["groups"]:
+            try:
+                asked[_asked(client, group, ask)] = group
+            except (ValueError, TypeError) as error:  # a name that the client does not take, such as an empty one
+                _say({"group": group, "code": KafkaError._INVALID_ARG, "problem": str(error)})
         for future in as_completed(asked):
             _say({"group": asked[future], **_answer(future)})
         _say({})
