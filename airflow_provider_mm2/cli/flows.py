@@ -66,13 +66,16 @@ def parse_time(option: str, text: str | None) -> datetime | None:
         return None
     try:
         moment = pendulum.parse(text)
-    except ValueError as error:
+    except (OverflowError, ValueError) as error:
         raise BoundRefused(bound=f"{option} {text}", problem="it is not a time") from error
     if not isinstance(moment, pendulum.DateTime):
         raise BoundRefused(bound=f"{option} {text}", problem="it is not a moment in time")
     if not _ZONE.search(text):
         raise BoundRefused(bound=f"{option} {text}", problem="it has no time zone")
-    return datetime.fromtimestamp(moment.timestamp(), tz=timezone.utc)
+    try:
+        return datetime.fromtimestamp(moment.timestamp(), tz=timezone.utc)
+    except (OverflowError, ValueError) as error:
+        raise BoundRefused(bound=f"{option} {text}", problem="it is beyond the calendar") from error
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import typer
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
+    by_rule,
     failures_as_exit_codes,
     print_document,
     print_table,
@@ -18,7 +19,9 @@ from airflow_provider_mm2.mirror.offsets.positions import Origin
 from airflow_provider_mm2.mirror.run import locate_groups
 
 FOUND_SOMETHING = 1
-COLUMNS = ("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "exact", "reason")
+COLUMNS = (
+    *("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "on_target", "exact", "reason"),
+)
 
 Only = Annotated[
     list[str] | None,
@@ -47,13 +50,16 @@ def groups(
     else:
         is_by_mm2 = any(row["source"] != Origin.OFFSET_MAP.value for row in document["groups"])
         columns = (*COLUMNS, "source") if is_by_mm2 else COLUMNS
-        print_table(f"flow {loaded.name}, as of {document['as_of']}", document["groups"], columns)
+        rows = [row for row in document["groups"] if row["target_topic"] is not None]
+        print_table(f"flow {loaded.name}, as of {document['as_of']}", rows, columns)
+        if len(rows) < len(document["groups"]):
+            typer.echo(f"{len(document['groups']) - len(rows):,} position(s) on topics that the flow has not mirrored")
         told = [row for row in document["results"] if apply or row["result"] == "failed" or row["detail"]]
         if told:
             print_table("groups on the target", told, ("group", "result", "detail"))
         if document["left_out"]:
-            rows = [{"group": name, "rule": rule} for name, rule in document["left_out"].items()]
-            print_table("groups left out", rows, ("group", "rule"))
+            left_out = [{"group": name, "rule": rule} for name, rule in document["left_out"].items()]
+            print_table("groups left out", by_rule(left_out, "group"), ("rule", "groups", "names"))
         if not apply:
             typer.echo("nothing was written; --apply commits these positions on the target")
     if report.failed or any(found.ahead for found in report.outcomes.values()):

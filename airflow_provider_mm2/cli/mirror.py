@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
+    by_rule,
     failures_as_exit_codes,
     print_document,
     print_table,
@@ -84,7 +85,7 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
     else:
         print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
         if document["left_out"]:
-            print_table("topics out", _by_rule(document["left_out"]), ("rule", "topics", "names"))
+            print_table("topics out", by_rule(document["left_out"], "topic"), ("rule", "topics", "names"))
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
@@ -106,14 +107,15 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         _exit_with_problems(document)
         return
     if document["source_problem"]:
-        stderr.print(f"the source is not known: {document['source_problem']}", soft_wrap=True)
+        stderr.print(f"the source does not answer: {document['source_problem']}", soft_wrap=True)
     columns = ("topic", "partition", "progress", "source_end", "lag", "mirrored_through", "target_end")
     print_table(f"flow {loaded.name}, active side {document['active_side']}", document["partitions"], columns)
     rpo = document["rpo_s"]
     groups = document["groups"]
     if groups:
         typer.echo(
-            f"consumer groups: {groups['groups']:,}, {groups['exact']:,} of {groups['positions']:,} positions exact, "
+            f"consumer groups: {groups['groups']:,}, {groups['exact']:,} of {groups['positions']:,} positions on "
+            "mirrored topics exact, "
             f"as of {groups['as_of']}"
         )
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {_ago(rpo)} ago")
@@ -125,17 +127,6 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)
-
-
-def _by_rule(left_out: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Topics that are left out, a row for each rule: a cluster has hundreds, and a flow wants a few."""
-    names: dict[str, list[str]] = {}
-    for row in left_out:
-        names.setdefault(row["rule"], []).append(row["topic"])
-    return [
-        {"rule": rule, "topics": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
-        for rule, some in sorted(names.items())
-    ]
 
 
 def _ago(seconds: float) -> str:

@@ -70,6 +70,20 @@ def _cell(value: object) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
 
 
+def by_rule(left_out: list[dict[str, str]], kind: str) -> list[dict[str, Any]]:
+    """What is left out, a row for each rule: a cluster has hundreds, and a flow wants a few.
+
+    :param kind: ``topic`` or ``group``, which each row has beside its ``rule``.
+    """
+    names: dict[str, list[str]] = {}
+    for row in left_out:
+        names.setdefault(row["rule"], []).append(row[kind])
+    return [
+        {"rule": rule, f"{kind}s": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
+        for rule, some in sorted(names.items())
+    ]
+
+
 def print_warnings(warnings: list[str]) -> None:
     """Print warnings on standard error."""
     for warning in warnings:

@@ -275,7 +275,7 @@ class TasksFailed(MirrorError):
 
     tasks: tuple[str, ...]
     found: ClassVar[str] = "not mirrored as a whole: {tasks}"
-    likely_cause: ClassVar[str] = "see the log of the task; the other shards are mirrored, their records are safe"
+    likely_cause: ClassVar[str] = "see the log of the task that failed; what other shards have mirrored is safe"
     next_move: ClassVar[str] = "clear the failed task (with downstream), or wait for the next run, which covers it too"
 
 
@@ -551,9 +551,13 @@ class NothingSelected(MirrorError):
     patterns: tuple[str, ...]
     topics: int
     rules: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     found: ClassVar[str] = "none of the {topics} topics on {alias!r} is selected by {patterns} (left out: {rules})"
-    likely_cause: ClassVar[str] = "patterns match whole names, or the credentials may not describe the topics"
-    next_move: ClassVar[str] = "run 'mm2 plan FLOW', which lists each topic with the rule that left it out"
+    likely_cause: ClassVar[str] = (
+        "patterns are regular expressions for whole names (orders.* and not orders*), or the credentials may not "
+        "describe the topics"
+    )
+    next_move: ClassVar[str] = "correct 'topics'; on the source there are {names}"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -605,7 +609,8 @@ class StateDamaged(MirrorError):
     found: ClassVar[str] = "the record at {topic}-{partition} offset {offset} cannot be believed: {problem}"
     likely_cause: ClassVar[str] = "somebody else wrote to the topic, or a newer version of this provider did"
     next_move: ClassVar[str] = (
-        "find out who wrote it; nothing was copied. A newer version reads what a newer version wrote"
+        "find out who wrote it; nothing goes on from it, and what was committed before stays. A newer version reads "
+        "what a newer version wrote"
     )
 
 
@@ -644,7 +649,10 @@ class FlowNotPrepared(MirrorError):
     flow: str
     found: ClassVar[str] = "flow {flow!r} has no record on the target: it has never run there"
     likely_cause: ClassVar[str] = "it is new, its plan task was skipped, or its state topics on the target were deleted"
-    next_move: ClassVar[str] = "run it once ('mm2 run FLOW', or its DAG, which begins with the plan task)"
+    next_move: ClassVar[str] = (
+        "run it once ('mm2 run FLOW', or its DAG, which begins with the plan task); where another tool has filled the "
+        "target's topics, 'mm2 seed FLOW' first"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -879,8 +887,14 @@ class RecordTooLarge(MirrorError):
         "{topic}-{partition} offset {offset} has {bytes} bytes, more than the target takes; "
         "nothing of its chunk is visible"
     )
-    likely_cause: ClassVar[str] = "{setting} is lower on the target than on the source"
-    next_move: ClassVar[str] = "raise {setting} on the target topic (with room for the record's headers) and run again"
+    likely_cause: ClassVar[str] = (
+        "{setting} is lower on the target than on the source, or the source has the record compressed, which the "
+        "mirror does not do by itself"
+    )
+    next_move: ClassVar[str] = (
+        "raise {setting} on the target topic (with room for the record's headers), or set compression.type, such as "
+        "zstd, among the target's settings in the flow, and run again"
+    )
 
 
 # --- the target ---

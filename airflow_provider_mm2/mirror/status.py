@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.errors import (
     AuthenticationFailed,
     ClusterUnreachable,
     FlowNotPrepared,
+    MirrorError,
+    StateDamaged,
     TopicDeleted,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident
-from airflow_provider_mm2.mirror.interval.health import Health, standing_health
+from airflow_provider_mm2.mirror.interval.health import Health, Standing, standing_health
 from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
@@ -30,10 +33,14 @@ from airflow_provider_mm2.mirror.state.ledger import read_shards
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowStatus:
-    """A flow as it stands; ``source_problem`` says why nothing is known of the source."""
+    """A flow as it stands; ``source_problem`` says why nothing is known of the source.
+
+    ``waiting``: partitions that the flow selects and nothing is recorded of, with their place on the target.
+    """
 
     record: FlowRecord
     ledger: Mapping[TopicPartition, PartitionLedger]
+    waiting: Mapping[TopicPartition, TopicPartition]
     source_logs: Mapping[TopicPartition, LogOffsets]
     unsaved_groups: tuple[TopicPartition, ...]
     source_problem: str | None
@@ -44,7 +51,12 @@ class FlowStatus:
 
     @property
     def rpo_s(self) -> float | None:
-        """Seconds since the earliest time that every partition is mirrored through; None: nothing can be claimed."""
+        """Seconds since the earliest time that every partition is mirrored through; None: nothing can be claimed.
+
+        Nothing can while a partition that holds records was never mirrored.
+        """
+        if any(self.source_logs[part].end > self.source_logs[part].start for part in self.waiting):
+            return None
         through = [ledger.latest.through_ms for ledger in self.ledger.values()]
         known = [moment for moment in through if moment is not None]
         return (self.now_ms - min(known)) / 1000 if known and len(known) == len(through) else None
@@ -66,7 +78,10 @@ class FlowStatus:
             "flow": self.record.flow,
             "active_side": self.record.active_side.value,
             "frozen": self.record.frozen,
-            "partitions": [self._row(part) for part in sorted(self.ledger)],
+            "partitions": [
+                self._row(part) if part in self.ledger else self._waiting_row(part)
+                for part in sorted((*self.ledger, *self.waiting))
+            ],
             "rpo_s": self.rpo_s,
             "groups": None if self.groups is None else self._groups(self.groups),
             "source_problem": self.source_problem,
@@ -76,12 +91,28 @@ class FlowStatus:
         }
 
     def _groups(self, report: GroupsReport) -> dict[str, Any]:
-        rows = [found for positions in report.positions.values() for found in positions]
+        every = [found for positions in report.positions.values() for found in positions]
+        rows = [found for found in every if found.target is not None and found.source_offset is not None]
         return {
             "as_of": show(report.as_of_ms),
             "groups": len(report.positions),
             "positions": len(rows),
             "exact": sum(isinstance(found.position, Translated) and found.position.exact for found in rows),
+        }
+
+    def _waiting_row(self, part: TopicPartition) -> dict[str, Any]:
+        log = self.source_logs[part]
+        return {
+            "topic": part.topic,
+            "partition": part.partition,
+            "progress": None,
+            "source_end": log.stable,
+            "lag": log.stable - log.start,
+            "mirrored_through": None,
+            "target_topic": self.waiting[part].topic,
+            "target_end": None,
+            "records": 0,
+            "open_transaction_at": None if log.stable == log.end else log.stable,
         }
 
     def _row(self, part: TopicPartition) -> dict[str, Any]:
@@ -136,18 +167,56 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
     alive = pair.target.describe_topics(sorted({target.topic for target in targets.values()}))
     asked = [target for target in targets.values() if target.topic in alive]
     committed = pair.target.committed(naming.progress_group(flow.name), asked, tick)
-    logs, problem = _source_logs(pair, list(ledger))
+    waiting, problem = _waiting(flow, pair, ledger)
+    logs, gone = _source_logs(pair, [*ledger, *waiting]) if problem is None else ({}, problem)
+    groups, damage = _groups(flow, pair, record, ledger, tick)
+    waiting = {part: target for part, target in waiting.items() if part in logs}
+    standing = Standing(flow=flow, pair=pair, record=record, ledgers=ledger, waiting=waiting, with_source=gone is None)
+    health = standing_health(standing, tick)
     return FlowStatus(
         record=record,
         ledger=ledger,
+        waiting=waiting,
         source_logs=logs,
         unsaved_groups=tuple(part for part, target in targets.items() if target in asked and target not in committed),
-        source_problem=problem,
-        groups=stored_report(flow, pair.target, record, ledger, tick),
+        source_problem=gone,
+        groups=groups,
         incidents=read_incidents(pair.target, flow.name, tick),
-        health=standing_health(flow, pair, record, ledger, tick, with_source=problem is None),
+        health=replace(health, problems=(*health.problems, *damage)),
         now_ms=int(time.time() * 1000),
     )
+
+
+def _groups(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    record: FlowRecord,
+    ledger: Mapping[TopicPartition, PartitionLedger],
+    tick: Tick,
+) -> tuple[GroupsReport | None, tuple[MirrorError, ...]]:
+    """Where groups stand, or why that cannot be told: what is known of the data is told all the same."""
+    try:
+        return stored_report(flow, pair.target, record, ledger, tick), ()
+    except StateDamaged as error:
+        return None, (error,)
+
+
+def _waiting(
+    flow: MirrorFlow, pair: ClusterPair, ledger: Mapping[TopicPartition, PartitionLedger]
+) -> tuple[dict[TopicPartition, TopicPartition], str | None]:
+    """Partitions that the flow selects and nothing is recorded of, or why the source cannot be asked."""
+    try:
+        counts = pair.source.list_topics()
+    except (ClusterUnreachable, AuthenticationFailed) as error:
+        return {}, error.first_line
+    selected = dict(select_topics(flow, naming.policy_of(flow), counts).topics)
+    selected.pop(naming.HEARTBEATS_TOPIC, None)  # where ours stand the source's are left out
+    places = {
+        TopicPartition(name, number): TopicPartition(target, number)
+        for name, target in selected.items()
+        for number in range(counts[name])
+    }
+    return {part: target for part, target in places.items() if part not in ledger}, None
 
 
 def _source_logs(

@@ -69,6 +69,8 @@ def read_yaml(text: str) -> YamlDocument:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         fault = YamlFault(line=line, text="a control character; save the file as plain text")
+    except RecursionError:
+        fault = YamlFault(line=1, text="brackets or indents that are nested too deeply")
     except YAMLError:
         fault = YamlFault(line=1, text="not YAML")
     else:

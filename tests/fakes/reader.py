@@ -117,15 +117,16 @@ class FakeReader:
 
     def present(
         self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
-    ) -> Collection[TopicPartition]:
-        """Partitions with a record at the offset given."""
+    ) -> Mapping[TopicPartition, int]:
+        """Timestamps of the records at the offsets given."""
         tick()
         logs = {partition: self._cluster.log(partition) for partition in offsets}
         seen = {part: log.entries if aborted else log.visible() for part, log in logs.items()}
         return {
-            part
+            part: entry.message.timestamp_ms
             for part, entries in seen.items()
-            if any(entry.offset == offsets[part] and entry.message is not None for entry in entries)
+            for entry in entries
+            if entry.offset == offsets[part] and entry.message is not None
         }
 
     def list_groups(self, *, every_kind: bool = False) -> Sequence[GroupListing]:

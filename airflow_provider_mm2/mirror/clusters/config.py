@@ -34,6 +34,9 @@ SECRET_KEYS = frozenset(
 )
 """Keys whose value is a secret, whatever Airflow's own masker thinks of their names."""
 
+SHORTEST_SECRET = 3
+"""A value shorter than this is in every text by chance."""
+
 _SECRET_WORDS = re.compile(r"password|passphrase|secret|token|jaas|private|credential|\.key\.|key\.pem$|user\.info$")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -109,6 +112,14 @@ def plain_secrets(cluster: ClusterSettings) -> tuple[str, ...]:
     """Secret keys of a flow's own settings whose value is not exactly ``${NAME}``."""
     settings = cluster.settings or {}
     return tuple(key for key, value in settings.items() if is_secret(key) and _VARIABLE.fullmatch(str(value)) is None)
+
+
+def scrubbed(text: str, settings: Mapping[str, object]) -> str:
+    """A client's own words without the values of secret settings, which it may quote."""
+    for key, value in settings.items():
+        if is_secret(key) and len(str(value)) >= SHORTEST_SECRET:
+            text = text.replace(str(value), "***")
+    return text
 
 
 def redacted(settings: Mapping[str, object]) -> dict[str, object]:

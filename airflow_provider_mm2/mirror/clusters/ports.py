@@ -88,10 +88,11 @@ class ClusterReader(Protocol):
 
     def present(
         self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
-    ) -> Collection[TopicPartition]:
-        """Partitions with a record at the very offset given, which lies in the log and below its LSO.
+    ) -> Mapping[TopicPartition, int]:
+        """Partitions with a record at the very offset given, which lies in the log; its timestamp in milliseconds.
 
-        :param aborted: whether a record counts that only a ``read_uncommitted`` reader sees.
+        :param aborted: whether a record counts that only a ``read_uncommitted`` reader sees; else the offset lies below
+            the LSO.
         """
 
     def list_groups(self, *, every_kind: bool = False) -> Sequence[GroupListing]:

@@ -93,15 +93,22 @@ class RunBounds:
                 until=show(until),
             )
 
-    def through(self, *, ended_by_cut: bool, stable_taken_ms: int, before: int | None) -> int | None:
+    def through(
+        self, *, ended_by_cut: bool, stable_taken_ms: int, before: int | None, open_since_ms: int | None = None
+    ) -> int | None:
         """Through which time a partition is mirrored after this run; never earlier than before.
 
         Claimed only for what was read: a cut was seen at or after the end, or the last stable offset, taken at
-        ``stable_taken_ms``, was reached.
+        ``stable_taken_ms``, was reached. Behind an open transaction lie records that cannot be read yet, so nothing is
+        claimed beyond its first record.
+
+        :param open_since_ms: stamp of that record; negative: it has none. None: no transaction is open.
         """
         until = self.until_ms
         if until is None:
             claim = before if ended_by_cut else stable_taken_ms
         else:
             claim = until if ended_by_cut or stable_taken_ms >= until else before
+        if open_since_ms is not None and not ended_by_cut and claim is not None:
+            claim = min(claim, open_since_ms) if open_since_ms >= 0 else before
         return claim if before is None or (claim is not None and claim > before) else before

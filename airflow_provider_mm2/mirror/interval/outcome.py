@@ -84,6 +84,14 @@ def run_warnings(
                 f"{part}: {tally.future_records} record(s) stamped in the future were copied and did not end the "
                 f"interval, the first at offset {offset} stamped {show(stamp)}"
             )
+    for part, fact in admission.facts.items():
+        held_back = fact.source_log.end - fact.source_log.stable
+        seen = None if fact.ledger is None else fact.ledger.latest.pending
+        if held_back and seen is not None and seen[0] == fact.source_log.stable:
+            yield (
+                f"{part}: a transaction is open on the source at offset {seen[0]:,} since {show(seen[1])} at least; "
+                f"the {held_back:,} offsets from there on cannot be read before it ends"
+            )
     looked_at = [result for result in results if result.bound > result.start]
     if looked_at and not any(result.records for result in looked_at):
         offsets = sum(result.bound - result.start for result in looked_at)

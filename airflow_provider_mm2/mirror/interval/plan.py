@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.selection import Selection
@@ -53,6 +53,7 @@ def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection
             patterns=flow.topics,
             topics=len(selection.left_out),
             rules=tuple(sorted(hit)) or ("no pattern matched",),
+            names=_some(name for name, rule in selection.left_out.items() if rule == "not in topics"),
         )
     too_long = tuple(name for name in selection.topics.values() if len(name) > TOPIC_NAME_LIMIT)
     if too_long:
@@ -63,6 +64,12 @@ def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection
     for sources in by_target.values():
         if len(sources) > 1:
             raise NameClash(target_topic=selection.topics[sources[0]], topics=tuple(sources))
+
+
+def _some(names: Iterable[str], most: int = 20) -> tuple[str, ...]:
+    """The first few names, and how many more there are."""
+    every = sorted(names)
+    return (*every[:most], *([f"and {len(every) - most} more"] if len(every) > most else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

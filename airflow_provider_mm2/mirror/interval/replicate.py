@@ -6,7 +6,7 @@
 3. Read gate, ledger and progress group, and compare (``admission.py``).
 4. Bound: the source's last stable offsets; identities, gaps, strangers checked (``admission.py``).
 5. Begin, and copy until a limit is met or every partition is done.
-6. Flush: the deliveries tell the target offsets.
+6. Flush: the deliveries tell the target offsets. The topics must still be those of step 4.
 7. Add ledger records and progress offsets to the same transaction.
 8. Commit, again and again on a time-out, and then see it.
 9. Not done: back to 5. Done: summary. Any abort or fence ends the attempt; nothing goes on from memory.
@@ -34,6 +34,7 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, admit
 from airflow_provider_mm2.mirror.interval.book import LedgerBook
+from airflow_provider_mm2.mirror.interval.identity import check_topics
 from airflow_provider_mm2.mirror.interval.outcome import Tally, partition_results, run_warnings
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
@@ -163,7 +164,9 @@ def _copy_chunk(run: _Run) -> None:
     began = time.monotonic()
     limits = ChunkLimits(seconds=flow.chunk_seconds, bytes=flow.chunk.bytes)
     run.copier.copy(limits, _reporting(run))
-    for copied in run.copier.flush(run.tick):  # step 6
+    flushed = run.copier.flush(run.tick)  # step 6
+    check_topics(run.shard.pair, run.admission.facts, run.tick)
+    for copied in flushed:
         _check_strangers(run, copied)
         run.book.add(copied)
         run.tallies[copied.source].add(copied)
@@ -244,6 +247,7 @@ def _foreign_writes(run: _Run, copied: CopiedRange) -> tuple[Incident, ...]:
 
 def _finish_book(run: _Run) -> None:
     """The run's last transaction says for every partition through which time it is mirrored."""
+    open_since = _open_since(run)
     for part, tally in run.tallies.items():
         log_ = run.admission.facts[part].source_log
         before = run.book.entry(part)
@@ -251,6 +255,7 @@ def _finish_book(run: _Run) -> None:
             ended_by_cut=tally.ended is RangeEnd.CUT,
             stable_taken_ms=run.admission.stable_taken_ms,
             before=before.through_ms,
+            open_since_ms=open_since.get(part),
         )
         pending: tuple[int, int] | None = None
         if log_.stable < log_.end:
@@ -258,6 +263,19 @@ def _finish_book(run: _Run) -> None:
             seen_ms = before.pending[1] if still and before.pending else run.admission.stable_taken_ms
             pending = (log_.stable, seen_ms)
         run.book.finish(part, through_ms=through, pending=pending)
+
+
+def _open_since(run: _Run) -> dict[TopicPartition, int]:
+    """When the open transaction that ends a partition's stable part began, by the stamp of its first record.
+
+    What lies behind it cannot be read yet, however old it is.
+    """
+    facts = run.admission.facts
+    opened = {
+        part: fact.source_log.stable for part, fact in facts.items() if fact.source_log.stable < fact.source_log.end
+    }
+    stamps = run.shard.pair.source.present(opened, aborted=True, tick=run.tick)
+    return {part: stamps.get(part, -1) for part in opened}
 
 
 def _reporting(run: _Run) -> Tick:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.errors import GroupsIncomplete
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
 from airflow_provider_mm2.mirror.offsets.translate import Translated
@@ -40,9 +41,8 @@ class GroupsReport:
         """Groups that are ahead on the target, for people: the first of them, and how many more there are."""
         ahead = [(name, found.ahead) for name, found in self.outcomes.items() if found.ahead]
         lines = [
-            f"group {name}: {sum(parts.values()):,} offsets of {', '.join(map(str, sorted(parts)[:5]))}"
-            f"{f' and {len(parts) - 5} more' if len(parts) > 5 else ''} would be skipped: there it is further than on "
-            "the source"
+            f"group {name}: {sum(parts.values()):,} offsets further on the target than on the source ({_some(parts)}): "
+            "it went on there, or was set back on the source and would miss them after a move"
             for name, parts in ahead[:AHEAD_LINES]
         ]
         more = len(ahead) - AHEAD_LINES
@@ -111,6 +111,12 @@ class GroupsReport:
             "syncs": self.syncs,
             "warnings": list(self.told[:20]),
         }
+
+
+def _some(parts: Mapping[TopicPartition, int]) -> str:
+    """The first few partitions, and how many more there are."""
+    names = [str(part) for part in sorted(parts)]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def position_json(found: GroupPosition) -> dict[str, Any]:

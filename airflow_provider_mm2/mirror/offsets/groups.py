@@ -121,8 +121,8 @@ def show_groups(
 ) -> GroupsReport:
     """Where groups stand on the target; with ``apply`` they are committed there.
 
-    For a flow that never ran they stand where MirrorMaker 2's offset syncs and checkpoints put them, if it mirrored the
-    flow's topics: exact only at a sync of the very record, else so that nothing is missed.
+    For a flow that has mirrored nothing yet they stand where MirrorMaker 2's offset syncs and checkpoints put them, if
+    it mirrored the flow's topics: exact only at a sync of the very record, else so that nothing is missed.
 
     :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
     :param refine: look for the record itself where MirrorMaker 2's state gives no exact position.
@@ -149,13 +149,13 @@ def show_groups(
 def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
     policy = Policy.of(flow)
     record = find_gate(pair.target, flow.name, tick)
-    if record is not None:
-        asked = _ask(flow, pair, only=only, tick=tick)
-        mirror = read_mirror(pair.target, record, tick, source=pair.source)
-        return _report(flow, _find(asked, partial(locate, mirror=mirror, policy=policy)))
-    state = read_mm2_state(flow, pair, tick)
+    mirror = None if record is None else read_mirror(pair.target, record, tick, source=pair.source)
+    state = None if mirror is not None and mirror.topics else read_mm2_state(flow, pair, tick)
     if state is None:
-        raise FlowNotPrepared(flow=flow.name)
+        if mirror is None:
+            raise FlowNotPrepared(flow=flow.name)
+        asked = _ask(flow, pair, only=only, tick=tick)
+        return _report(flow, _find(asked, partial(locate, mirror=mirror, policy=policy)))
     asked = _ask(flow, pair, only=only, tick=tick)
     found = _find(asked, partial(locate_by_mm2, state=state, policy=policy))
     report = replace(_report(flow, found), warnings=state.warnings)

@@ -61,9 +61,9 @@ def test_a_child_that_dies_is_asked_again(fetcher: OffsetFetcher) -> None:
 
 
 def test_a_child_that_dies_again_and_again(fetcher: OffsetFetcher) -> None:
-    """In the end the group is left out, within the time that was given, and a later question is answered."""
+    """In the end that group alone is left out, within the time that was given; a later question is answered."""
     began = time.monotonic()
-    assert list(fetch(fetcher, "a", "deadly", "b", limit_s=0.5)) == ["a"]
+    assert sorted(fetch(fetcher, "a", "deadly", "b", limit_s=1.5)) == ["a", "b"]
     assert time.monotonic() - began < 10
     assert list(fetch(fetcher, "c")) == ["c"]
 

@@ -167,7 +167,10 @@ def test_ahead_is_told_without_a_write() -> None:
     assert summary.groups.outcomes["app"].ahead == {TopicPartition("us.orders", 0): 250}
     found = world.locate()
     assert row(found, "app")["on_target"] == 300
-    text = "group app: 250 offsets of us.orders-0 would be skipped: there it is further than on the source"
+    text = (
+        "group app: 250 offsets further on the target than on the source (us.orders-0): it went on there, or was set "
+        "back on the source and would miss them after a move"
+    )
     assert found.told == (text,)
     status = flow_status(world.flow, world.pair, tick=no_tick)
     assert status.warnings == (text,)
@@ -221,7 +224,8 @@ def test_kept_group() -> None:
     report = world.run()
     assert report.groups.outcomes["app"].outcome is Outcome.KEPT
     assert report.to_json()["groups"]["warnings"] == [
-        "group app: 5 offsets of us.orders-0 would be skipped: there it is further than on the source"
+        "group app: 5 offsets further on the target than on the source (us.orders-0): it went on there, or was set "
+        "back on the source and would miss them after a move"
     ]
 
 
@@ -530,7 +534,7 @@ def test_a_right_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_somebody_joins_while_a_group_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K99: it is told by name; what the group had stays saved, and comes back with its metadata once nobody is in it."""
+    """K99: it is told by name; all the group had stays saved, and comes back once nobody is in it."""
     world = GroupWorld(sync_group_offsets=True)
     local = used_group(world)
     delete = FakeGroups.delete

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, Resou
 from confluent_kafka.admin import NewPartitions as KafkaNewPartitions
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
-from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings
+from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings, scrubbed
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     NO_TOPIC,
     FailureWatch,
@@ -52,13 +52,13 @@ class Admin:
     def __init__(self, *, alias: str, settings: Settings, limit_s: float = CALL_LIMIT_S, tick: Tick = no_tick) -> None:
         self.alias = alias
         self._tick = tick
-        self.watch = FailureWatch(alias=alias, servers=str(settings["bootstrap.servers"]))
+        self.watch = FailureWatch(alias=alias, settings=settings)
         self.limit_s = limit_s
         config: dict[str, Any] = {**admin_settings(settings), "error_cb": self.watch}
         try:
             self.client = AdminClient(config, logger=client_log)
         except (KafkaException, ValueError, TypeError) as error:
-            raise SettingRefused(alias=alias, problem=refusal(error)) from error
+            raise SettingRefused(alias=alias, problem=scrubbed(refusal(error), settings)) from error
 
     def settle(self, futures: Iterable[Future[Any]]) -> None:
         """Wait until all are done, serving the client's callbacks.
@@ -185,6 +185,7 @@ class Admin:
         absent_since: dict[str, float] = {}
         deadline = time.monotonic() + self.limit_s
         while missing := [part for part in partitions if part not in found]:
+            before = len(found)
             futures = self.client.list_offsets(
                 {KafkaPartition(part.topic, part.partition): specs[part] for part in missing},
                 isolation_level=isolation,
@@ -197,6 +198,8 @@ class Admin:
                     found[part] = int(future.result().offset)
                 except KafkaException as error:
                     self._check_absent(part.topic, error, deadline, absent_since)
+            if len(found) > before:  # a thousand leaders that are being elected take longer than one
+                deadline = time.monotonic() + self.limit_s
         return found
 
     def _check_absent(self, topic: str, error: KafkaException, deadline: float, absent_since: dict[str, float]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, resolve_settings
 from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
@@ -17,9 +18,24 @@ from airflow_provider_mm2.mirror.model import (
 class ConfluentPair:
     """Both clusters of a flow."""
 
-    def __init__(self, *, source: ConfluentCluster, target: ConfluentCluster) -> None:
-        self.source = source
-        self.target = target
+    def __init__(self, *, source: Callable[[], ConfluentCluster], target: Callable[[], ConfluentCluster]) -> None:
+        self._make = {"source": source, "target": target}
+        self._made: dict[str, ConfluentCluster] = {}
+
+    @property
+    def source(self) -> ConfluentCluster:
+        """The cluster that is read; what never asks for it never connects to it."""
+        return self._cluster("source")
+
+    @property
+    def target(self) -> ConfluentCluster:
+        """The cluster that is written."""
+        return self._cluster("target")
+
+    def _cluster(self, side: str) -> ConfluentCluster:
+        if side not in self._made:
+            self._made[side] = self._make[side]()
+        return self._made[side]
 
     def copier(self, settings: CopierSettings) -> ConfluentCopier:
         """See :class:`ClusterPair`."""
@@ -27,14 +43,14 @@ class ConfluentPair:
 
     def close(self) -> None:
         """See :class:`ClusterPair`."""
-        self.source.close()
-        self.target.close()
+        for cluster in self._made.values():
+            cluster.close()
 
 
 def connect(
     flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | None = None, tick: Tick = no_tick
 ) -> ConfluentPair:
-    """The two clusters of a flow; nothing is contacted yet.
+    """The two clusters of a flow; nothing is contacted yet, and a client is made when it is first asked for.
 
     :param settings: alias to librdkafka settings, from whoever resolved the connections; the flow's own otherwise.
     :param tick: called in every wait for an admin request, so that a cluster that is gone holds nobody who stops.
@@ -42,7 +58,8 @@ def connect(
     """
     given = settings or {}
     source, target = (
-        ConfluentCluster(
+        partial(
+            ConfluentCluster,
             alias=cluster.alias,
             settings=resolve_settings(cluster, given.get(cluster.alias)),
             state_timeout_s=flow.transaction_timeout_s,

@@ -109,9 +109,9 @@ class ConfluentCluster:
 
     def present(
         self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick
-    ) -> Collection[TopicPartition]:
+    ) -> Mapping[TopicPartition, int]:
         """See :class:`ClusterReader`."""
-        return self._reader.present(offsets, aborted=aborted, tick=tick) if offsets else ()
+        return self._reader.present(offsets, aborted=aborted, tick=tick) if offsets else {}
 
     def _readable(self, partition: TopicPartition, start: int, end: int) -> tuple[int, int]:
         """The part of a range that a reader is given: a broker says nothing, for ever, of what lies past the LSO."""

@@ -37,6 +37,7 @@ from airflow_provider_mm2.mirror.errors import (
     CommitNotVisible,
     Fenced,
     MirrorError,
+    ProgressDisagrees,
     RecordRefused,
     RecordTooLarge,
     RetriableError,
@@ -65,6 +66,7 @@ BATCH_COUNTS = (25, 1_000)
 """A batch is gone over several times, so it had better stay in the processor's cache."""
 IN_FLIGHT_BYTES = 64 * 1024 * 1024
 SEE_LIMIT_S = 30
+PROGRESS_OF = "progress of "
 POLL_S = 0.05
 TICK_S = 0.1
 """How often a copy that never waits looks up: done at each batch of large records it cost 3%."""
@@ -212,15 +214,31 @@ class ConfluentCopier:
                 raise Fenced(transactional_id=self._transactions.id, why="a later attempt has moved on")
             stable = self._target.log_offsets(list(mapped_ends))
             hidden = [str(part) for part, end in mapped_ends.items() if stable[part].stable < end]
-            hidden += [f"progress of {part}" for part, offset in progress.items() if committed.get(part) != offset]
+            hidden += [f"{PROGRESS_OF}{part}" for part, offset in progress.items() if committed.get(part) != offset]
             if not hidden:
                 return
             if time.monotonic() > deadline:
+                self._raise_overwritten(progress, committed, hidden)
                 raise CommitNotVisible(
                     transactional_id=self._transactions.id, seconds=SEE_LIMIT_S, partitions=tuple(hidden[:10])
                 )
             tick()
             self._transactions.serve(0.002)
+
+    def _raise_overwritten(
+        self, progress: Mapping[TopicPartition, int], committed: Mapping[TopicPartition, int], hidden: Sequence[str]
+    ) -> None:
+        """Records that can be seen beside progress that cannot: somebody has set the group since."""
+        if any(not told.startswith(PROGRESS_OF) for told in hidden):
+            return
+        for part, offset in progress.items():
+            if part in committed and committed[part] != offset:
+                raise ProgressDisagrees(
+                    target_topic=part.topic,
+                    partition=part.partition,
+                    ledger_offset=offset,
+                    group_offset=committed[part],
+                )
 
     def abort(self) -> None:
         """End the open transaction, if its commit is not out."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException
 
+from airflow_provider_mm2.mirror.clusters.config import scrubbed
 from airflow_provider_mm2.mirror.errors import (
     AuthenticationFailed,
     ClusterUnreachable,
@@ -120,9 +122,10 @@ def translate(
 class FailureWatch:
     """Remembers what the library reports of one cluster's connections; given to clients as ``error_cb``."""
 
-    def __init__(self, *, alias: str, servers: str) -> None:
+    def __init__(self, *, alias: str, settings: Mapping[str, object]) -> None:
         self.alias = alias
-        self.servers = servers
+        self.servers = str(settings["bootstrap.servers"])
+        self._settings = settings
         self.last: KafkaError | None = None
         self.refused: KafkaError | None = None
 
@@ -139,11 +142,12 @@ class FailureWatch:
         :raises AuthenticationFailed: a broker said so.
         """
         if self.refused is not None:
-            raise AuthenticationFailed(alias=self.alias, servers=self.servers, problem=self.refused.str())
+            problem = scrubbed(self.refused.str(), self._settings)
+            raise AuthenticationFailed(alias=self.alias, servers=self.servers, problem=problem)
 
     def unreachable(self, seconds: float) -> ClusterUnreachable:
         """The error for a cluster that did not answer."""
-        problem = "no connection was made" if self.last is None else self.last.str()
+        problem = "no connection was made" if self.last is None else scrubbed(self.last.str(), self._settings)
         return ClusterUnreachable(alias=self.alias, servers=self.servers, seconds=seconds, problem=problem)
 
 

@@ -84,12 +84,12 @@ class RangeReader:
         if time.monotonic() - heard > READ_LIMIT_S:
             raise self._watch.unreachable(READ_LIMIT_S)
 
-    def present(self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick) -> set[TopicPartition]:
-        """Partitions with a record at the very offset given, which lies below the LSO; all are asked at once.
+    def present(self, offsets: Mapping[TopicPartition, int], *, aborted: bool, tick: Tick) -> dict[TopicPartition, int]:
+        """Timestamps of the records at the very offsets given, where there are any; all are asked for at once.
 
         :param aborted: whether the record of an aborted transaction counts.
         """
-        waiting, found = dict(offsets), set[TopicPartition]()
+        waiting, found = dict(offsets), dict[TopicPartition, int]()
         isolation = "read_uncommitted" if aborted else "read_committed"
         with closing(self._new({"isolation.level": isolation})) as consumer:
             consumer.assign([KafkaPartition(*partition, offset) for partition, offset in offsets.items()])
@@ -103,7 +103,7 @@ class RangeReader:
                     if error is not None and error.code() != KafkaError._PARTITION_EOF:
                         self._raise_lasting(error, partition)
                     elif waiting.pop(partition, None) is not None and error is None and message.offset() == offset:
-                        found.add(partition)
+                        found[partition] = message.timestamp()[1]
                 self._raise_silent(heard)
         return found
 
