@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli import groups, init, local, mirror
+from airflow_provider_mm2.cli import groups, import_, init, local, mirror
 
 FAILED_FOR_GOOD = 4
 
@@ -40,6 +40,7 @@ app.command()(mirror.run)
 app.command()(mirror.plan)
 app.command()(mirror.status)
 app.command()(groups.groups)
+app.command("import")(import_.command)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")
 
