@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.mm2_import.keys import KEYS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -65,6 +66,19 @@ def test_every_key_of_a_flow_is_documented() -> None:
         for key, field in fields_of(MirrorFlow)
         if defaults[key] != written(field) and defaults[key] not in SAID_IN_WORDS
     ] == []
+
+
+def test_every_key_that_an_import_honours_is_documented() -> None:
+    """The page on MirrorMaker 2 has a row for each of its keys that becomes a key of a flow, and none for others."""
+    page = (ROOT / "docs" / "how-to" / "mirrormaker-2.md").read_text("utf-8")
+    table = page.split("| of MirrorMaker 2 |")[1].split("\n\n")[0]
+    documented = {key for row in table.splitlines()[2:] for key in re.findall(r"`([^`]+)`", row.split("|")[1])}
+    fields = {field for row in table.splitlines()[2:] for field in re.findall(r"`([a-z_.]+)`", row.split("|")[2])}
+    own_code = {"source.cluster.alias", "target.cluster.alias", "replication.policy.class", "replication.factor"}
+    own_code |= {"replication.policy.separator", "offset-syncs.topic.replication.factor"}
+    own_code |= {"checkpoints.topic.replication.factor"}
+    assert documented == own_code | {key for key, known in KEYS.items() if known.field is not None}
+    assert fields <= {key for key, _ in fields_of(MirrorFlow)}
 
 
 def commands(group: Any, prefix: str = "mm2") -> Iterator[tuple[str, Any]]:

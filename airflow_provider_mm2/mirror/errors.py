@@ -243,8 +243,28 @@ class FilesInTheWay(SettingsError):
 
     paths: tuple[str, ...]
     found: ClassVar[str] = "these files exist already: {paths}"
-    likely_cause: ClassVar[str] = "mm2 init was run here before, and the files may have been edited since"
-    next_move: ClassVar[str] = "give another directory, or --force to overwrite them; nothing was written"
+    likely_cause: ClassVar[str] = "the command was run here before, and the files may have been edited since"
+    next_move: ClassVar[str] = (
+        "give another directory, or move the files away (mm2 init overwrites them with --force); nothing was written"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class ImportRefused(SettingsError):
+    """A configuration of MirrorMaker 2 cannot become flows; ``problems`` has one line each, with its place."""
+
+    path: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "{path} cannot be imported:\n    {listed}"
+    likely_cause: ClassVar[str] = (
+        "a key that MirrorMaker 2 itself refuses, or takes for something else than was meant, or not all of the files"
+    )
+    next_move: ClassVar[str] = "correct the lines named in a copy, and import that; nothing was written"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the problems as a list for people."""
+        return {**vars(self), "listed": "\n    ".join(self.problems)}
 
 
 @dataclass(kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, time, timezone
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
+if TYPE_CHECKING:
+    from airflow_provider_mm2.mirror.mm2_import.importer import Imported
 
 TOPIC_NAME_LIMIT = 249
 """Longest topic name a broker takes. Source: Kafka, ``Topic.MAX_NAME_LENGTH``."""
@@ -244,6 +247,22 @@ class MirrorFlow(_Settings):
         if self.source.alias == self.target.alias:
             raise ValueError(f"source and target have the same alias {self.source.alias!r}")
         return self
+
+    @classmethod
+    def from_mm2_properties(cls, properties: bytes, label: str = "mm2.properties") -> Imported:
+        """The flows of MirrorMaker 2's properties file, one for each direction that is switched on.
+
+        Connectors' configuration as JSON is taken, too. Each key is honoured or in the list ``unhonoured``; no secret
+        is in either.
+
+        :param properties: content of the file.
+        :param label: what the file is called in messages.
+        :raises ImportRefused: the file cannot be read, has what MirrorMaker 2 would refuse or misunderstand, or there
+            is no flow in it.
+        """
+        from airflow_provider_mm2.mirror.mm2_import.importer import import_files
+
+        return import_files([(label, properties)])
 
     def serialize(self) -> dict[str, Any]:
         """What may be shown of the flow: all that differs from the defaults, without the clusters' settings.

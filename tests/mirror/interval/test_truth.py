@@ -118,7 +118,7 @@ def test_a_transaction_without_a_stamp() -> None:
 
 
 def test_partitions_that_were_never_mirrored() -> None:
-    """A status lists what the flow selects and has not copied yet; while that has records there is no recovery point."""
+    """A status lists what the flow selects and has not copied; while that has records there is no recovery point."""
     world = SeedWorld(partitions=2)
     world.write(5)
     world.run()

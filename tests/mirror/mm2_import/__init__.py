@@ -1,0 +1,1 @@
+"""Tests of what becomes of MirrorMaker 2's own configuration."""
