@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.model import (
     NewTopic,
     Record,
     StateRecord,
+    TopicAcl,
     TopicInfo,
     TopicPartition,
     TopicSetting,
@@ -46,6 +47,9 @@ class ClusterReader(Protocol):
         :raises AuthenticationFailed: the credentials were refused.
         """
 
+    def broker_count(self) -> int:
+        """How many brokers are up."""
+
     def list_topics(self) -> Mapping[str, int]:
         """All topics the credentials may see: name to partition count."""
 
@@ -55,11 +59,20 @@ class ClusterReader(Protocol):
     def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
         """Effective configuration of existing topics, by topic and setting name."""
 
+    def topic_acls(self) -> Sequence[TopicAcl]:
+        """All access rules of topics; a cluster that checks no access has none.
+
+        :raises NotAuthorized: the credentials may not see them.
+        """
+
     def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
         """Log start, LSO and high watermark of each partition.
 
         :raises TopicDeleted: one of the partitions does not exist.
         """
+
+    def offsets_since(self, partitions: Collection[TopicPartition], time_ms: int) -> Mapping[TopicPartition, int]:
+        """First offset that is stamped at or after a time, as the broker's index has it; where there is none, none."""
 
     def read_state(self, partition: TopicPartition, tick: Tick, *, start: int = 0) -> Sequence[LogRecord]:
         """Every visible record from ``start`` up to the log's *current* end, which is asked until it is reached."""
@@ -111,7 +124,26 @@ class TargetCluster(ClusterReader, Protocol):
     """The target: also topics and progress groups."""
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Create topics and wait until they can be described; one that exists already is left as it is."""
+        """Create topics and wait until they can be described; one that exists already is left as it is.
+
+        :raises ReplicationImpossible: there are too few brokers.
+        :raises TopicSettingsRefused: the broker does not take a setting; the other topics are created.
+        """
+
+    def alter_topic_settings(
+        self, changes: Mapping[str, Mapping[str, str | None]], tick: Tick
+    ) -> Mapping[str, MirrorError]:
+        """Set settings on topics themselves, or (None) remove what is set there; all others stay as they are.
+
+        What can be altered is. Gives the topics of which nothing was, and why.
+        """
+
+    def create_acls(self, acls: Collection[TopicAcl]) -> None:
+        """Create access rules.
+
+        :raises AccessNotChecked: the cluster has no authorizer, so it keeps none.
+        :raises NotAuthorized: the credentials may not.
+        """
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count to ``partitions``; one that has as many already is left as it is."""
