@@ -83,7 +83,10 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
     else:
         print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
         if document["left_out"]:
-            print_table("topics out", _by_rule(document["left_out"]), ("rule", "topics", "names"))
+            print_table("topics out", _by_rule(document["left_out"], "topic"), ("rule", "topics", "names"))
+        if document["groups_left_out"]:
+            print_table("groups out", _by_rule(document["groups_left_out"], "group"), ("rule", "groups", "names"))
+        _print_changes(document)
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
@@ -121,13 +124,25 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     _exit_with_problems(document)
 
 
-def _by_rule(left_out: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Topics that are left out, a row for each rule: a cluster has hundreds, and a flow wants a few."""
+def _print_changes(document: dict[str, Any]) -> None:
+    """Settings and access rules that a run would change, as far as there are any."""
+    if document["settings"]:
+        rows = [{**row, "value": "(removed)" if row["value"] is None else row["value"]} for row in document["settings"]]
+        print_table("settings to alter on the target", rows, ("topic", "setting", "value"))
+    columns = ("topic", "prefixed", "principal", "host", "permission", "operation")
+    if document["acls"]["create"]:
+        print_table("access rules to create on the target", document["acls"]["create"], columns)
+    if document["acls"]["left_out"]:
+        print_table("access rules of the source left out", document["acls"]["left_out"], (*columns, "reason"))
+
+
+def _by_rule(left_out: list[dict[str, str]], kind: str) -> list[dict[str, Any]]:
+    """Topics or groups that are left out, a row for each rule: a cluster has hundreds, and a flow wants a few."""
     names: dict[str, list[str]] = {}
     for row in left_out:
-        names.setdefault(row["rule"], []).append(row["topic"])
+        names.setdefault(row["rule"], []).append(row[kind])
     return [
-        {"rule": rule, "topics": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
+        {"rule": rule, f"{kind}s": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
         for rule, some in sorted(names.items())
     ]
 
