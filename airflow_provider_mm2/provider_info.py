@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+OPERATORS = (
+    "airflow_provider_mm2.operators.groups",
+    "airflow_provider_mm2.operators.mirror",
+    "airflow_provider_mm2.operators.topics",
+)
+
 
 def get_provider_info() -> dict[str, object]:
     """Give the description that Airflow's provider manager validates.
@@ -23,7 +29,7 @@ def get_provider_info() -> dict[str, object]:
         "operators": [
             {
                 "integration-name": "Apache Kafka",
-                "python-modules": ["airflow_provider_mm2.operators.groups", "airflow_provider_mm2.operators.mirror"],
+                "python-modules": list(OPERATORS),
             }
         ],
         "sensors": [
