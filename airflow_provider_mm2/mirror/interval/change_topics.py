@@ -28,16 +28,23 @@ class Changed:
 
 
 def change_topics(
-    flow: MirrorFlow, pair: ClusterPair, survey: Survey, create: Collection[NewTopic], *, owner: str, tick: Tick
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    survey: Survey,
+    *,
+    create: Collection[NewTopic],
+    plans: Mapping[str, SettingsPlan],
+    owner: str,
+    tick: Tick,
 ) -> Changed:
-    """Record the flow, create topics, alter settings; nothing of it takes the control lease when there is none to do.
+    """Record the flow, create topics, alter settings; the control lease is taken only when there is something to do.
 
+    :param plans: what is to be altered as things stood when the survey was made.
     :raises MirrorError: a topic cannot be created; the others are.
     """
-    plans = _plan(flow, survey, survey.target_settings, survey.own_settings)
     settles = create or any(_is_due(plan, survey.own_settings.get(topic, {})) for topic, plan in plans.items())
     if survey.recorded and not settles:
-        return Changed(warnings=tuple(_unknown(plans)))
+        return Changed(warnings=tuple(unknown_settings(plans)))
     with control_lease(flow, pair.target, owner, tick) as lease:
         if not survey.recorded:
             record_flow(flow, pair, survey.record, lease, tick)
@@ -62,21 +69,26 @@ def _settle(
         own = _remember(notes, flow.name, own, born)
     pair.target.create_topics(list(create))
     targets = {*survey.target_topics, *(topic.name for topic in create)}
-    plans = _plan(flow, survey, pair.target.topic_settings(targets), own)
+    plans = plan_topics(flow, survey, pair.target.topic_settings(targets), own)
     own = _remember(notes, flow.name, own, {topic: plan.during for topic, plan in plans.items()})
     done, refused = _alter(pair, plans, notes)
     after = {topic: _after(plan, done.get(topic, {})) for topic, plan in plans.items()}
     _remember(notes, flow.name, own, after)
     told = (f"{error.first_line}; it stays as it is" for error in refused)
-    return Changed(altered=done, warnings=(*told, *_unknown(plans)))
+    return Changed(altered=done, warnings=(*told, *unknown_settings(plans)))
 
 
-def _plan(
+def plan_topics(
     flow: MirrorFlow,
     survey: Survey,
     settings: Mapping[str, Mapping[str, TopicSetting]],
     own: Mapping[str, OwnSettings],
 ) -> dict[str, SettingsPlan]:
+    """What is to be altered, by target topic.
+
+    :param settings: what the target's topics have.
+    :param own: what is remembered of them.
+    """
     named = {survey.selection.topics[name]: survey.source_settings.get(name, {}) for name in survey.source_topics}
     return {
         topic: plan_settings(flow, named[topic], found, own.get(topic, {}))
@@ -126,7 +138,8 @@ def _after(plan: SettingsPlan, done: Mapping[str, str | None]) -> OwnSettings:
     return {**plan.after, **refused}
 
 
-def _unknown(plans: Mapping[str, SettingsPlan]) -> list[str]:
+def unknown_settings(plans: Mapping[str, SettingsPlan]) -> list[str]:
+    """Warnings of settings that the target's brokers have no name for."""
     return [
         f"the target knows no topic setting {name!r}, which the source of {topic!r} has: it is not carried over"
         for topic, plan in plans.items()

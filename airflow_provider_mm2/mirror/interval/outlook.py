@@ -13,6 +13,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, survey_acls
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
 from airflow_provider_mm2.mirror.interval.carried import Settings
+from airflow_provider_mm2.mirror.interval.change_topics import unknown_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
@@ -111,6 +112,7 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
         problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
         warnings=(
             *topic_warnings(survey, replicas, settings),
+            *unknown_settings(changes.settings),
             *acls.warnings,
             *old_record_warnings(pair, survey, settings),
             *_open_transactions(found),

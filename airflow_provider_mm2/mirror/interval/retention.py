@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader
-from airflow_provider_mm2.mirror.interval.carried import Settings
+from airflow_provider_mm2.mirror.interval.carried import TIMESTAMP_TYPE, Settings
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 DAY_MS = 24 * 3600 * 1000
 
 
 def retention_ms(settings: Settings) -> int | None:
-    """How long a topic keeps a record by its timestamp; None: for ever, or by its key."""
-    policy, kept = settings.get("cleanup.policy"), settings.get("retention.ms")
-    if kept is None or not kept.value or (policy is not None and "delete" not in str(policy.value)):
-        return None
-    return int(kept.value) if int(kept.value) >= 0 else None
+    """How long a topic keeps a record by the time that it came with; None: for ever, by its key, by its arrival."""
+    found = {name: setting.value or "" for name, setting in settings.items()}
+    by_key = "delete" not in found.get("cleanup.policy", "delete")
+    by_arrival = found.get(TIMESTAMP_TYPE) == "LogAppendTime"
+    kept = int(found.get("retention.ms") or -1)
+    return None if by_key or by_arrival or kept < 0 else kept
 
 
 def retention_warnings(
@@ -51,12 +52,10 @@ def _old_offsets(
 ) -> dict[TopicPartition, int]:
     """Offsets between progress and the first record that is young enough, where there are any."""
     young: dict[TopicPartition, int] = {}
-    timed = [part for part in progress if retentions.get(part.topic) is not None]
-    for kept in {retentions[part.topic] for part in timed}:
-        if kept is not None:
-            young.update(
-                source.offsets_since([part for part in timed if retentions[part.topic] == kept], now_ms - kept)
-            )
+    since = {topic: now_ms - kept for topic, kept in retentions.items() if kept is not None and kept < now_ms}
+    timed = [part for part in progress if part.topic in since]
+    for time_ms in sorted(set(since.values())):
+        young.update(source.offsets_since([part for part in timed if since[part.topic] == time_ms], time_ms))
     unclear = [part for part in timed if _may_be_old(progress[part], young.get(part))]
     logs = source.log_offsets(unclear)
     counts = {

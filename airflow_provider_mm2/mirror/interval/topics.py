@@ -22,14 +22,13 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, create_missing, survey_acls
-from airflow_provider_mm2.mirror.interval.carried import SettingsPlan, carried_settings, plan_settings
-from airflow_provider_mm2.mirror.interval.change_topics import Changed, change_topics
+from airflow_provider_mm2.mirror.interval.carried import SettingsPlan, carried_settings
+from airflow_provider_mm2.mirror.interval.change_topics import Changed, change_topics, plan_topics
 from airflow_provider_mm2.mirror.interval.replicas import check_brokers, check_replicas
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import number_of, old_record_warnings, topic_warnings
 from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic
-from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +118,8 @@ def prepare_topics(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tic
     changes = topic_changes(flow, survey)
     acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
     known = ensure_state_topics(flow, pair)
-    changed = change_topics(flow, pair, survey, _known_only(flow, survey, changes, known), owner=owner, tick=tick)
+    create = _known_only(flow, survey, changes, known)
+    changed = change_topics(flow, pair, survey, create=create, plans=changes.settings, owner=owner, tick=tick)
     for topic, partitions in changes.grow.items():
         pair.target.grow_topic(topic, partitions)
     acls = create_missing(pair, acls)
@@ -190,7 +190,8 @@ def topic_changes(flow: MirrorFlow, survey: Survey) -> TopicChanges:
     }
     check_brokers(flow.target.alias, survey.target_brokers, wanted)
     check_replicas(survey.target_topics, survey.target_settings)
-    return TopicChanges(create=create, grow=_to_grow(flow, survey), settings=_to_alter(flow, survey))
+    settings = plan_topics(flow, survey, survey.target_settings, survey.own_settings)
+    return TopicChanges(create=create, grow=_to_grow(flow, survey), settings=settings)
 
 
 def _to_create(
@@ -227,17 +228,6 @@ def _to_grow(flow: MirrorFlow, survey: Survey) -> dict[str, int]:
                 )
             grow[target.name] = info.partitions
     return grow
-
-
-def _to_alter(flow: MirrorFlow, survey: Survey) -> dict[str, SettingsPlan]:
-    found: dict[str, SettingsPlan] = {}
-    for name in survey.source_topics:
-        target = survey.selection.topics[name]
-        if target in survey.target_settings:
-            own: OwnSettings = survey.own_settings.get(target, {})
-            settings = survey.source_settings.get(name, {})
-            found[target] = plan_settings(flow, settings, survey.target_settings[target], own)
-    return found
 
 
 def _check_none_gone(survey: Survey) -> None:
