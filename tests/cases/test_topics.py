@@ -15,7 +15,6 @@ from airflow_provider_mm2.mirror.errors import (
     NamedTopicLeftOut,
     NameTooLong,
     OppositeFlow,
-    ReplicationImpossible,
     TooFewReplicas,
 )
 from airflow_provider_mm2.mirror.interval.topics import Prepared
@@ -172,14 +171,6 @@ def test_settings_off(scenario: Scenario) -> None:
     assert step_0(scenario, sync_topics={"configs": False}).nothing_changed
     assert topics.overrides(Side.TARGET) == CREATE_TIME
     assert step_0(scenario).to_json()["altered"][0]["setting"] == "retention.bytes"
-
-
-def test_more_replicas_than_brokers(scenario: Scenario) -> None:
-    """A replication factor of 3 on one broker is refused before anything is created, by plan and run."""
-    for key in ("replication_factor", "internal_replication_factor"):
-        error = scenario.refuses(ReplicationImpossible, **{key: 3})
-        assert (error.factor, error.brokers) == (f"{key}: 3", 1)
-        refuses_to_plan(scenario, ReplicationImpossible, **{key: 3})
 
 
 def test_no_write_could_succeed(scenario: Scenario) -> None:

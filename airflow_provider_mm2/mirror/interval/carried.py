@@ -78,7 +78,9 @@ def plan_settings(flow: MirrorFlow, source: Settings, target: Settings, own: Own
     changes: dict[str, str | None] = {}
     for name, setting in wanted.items():
         there = target.get(name)
-        if there is not None and not _is_there(setting, there):
+        is_a_default = not setting.overridden and flow.sync_topics.use_defaults_from == "target"
+        is_theirs = is_a_default and there is not None and there.overridden and there.value not in own.get(name, ())
+        if there is not None and not is_theirs and not _is_there(setting, there):
             changes[name] = str(setting.value)
     kept = {name: values for name, values in own.items() if _is_excluded(flow, name)}
     for name, values in own.items():

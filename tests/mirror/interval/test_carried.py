@@ -75,6 +75,15 @@ def test_limits_are_carried_over_where_they_differ() -> None:
     assert changes(topic(), topic(max__message__bytes="9000000")) == {}
 
 
+def test_a_limit_that_the_target_has_set_itself() -> None:
+    """Where the source has a limit only from its brokers, what the target sets stays; the mirror's own follows."""
+    source, target = topic({"max.message.bytes": "5000000"}), topic(max__message__bytes="2000000")
+    assert changes(source, target) == {}
+    own = {"max.message.bytes": ("2000000",)}
+    assert plan_settings(flow(), source, target, own).changes == {"max.message.bytes": "5000000"}
+    assert changes(source, target, use_defaults_from="source") == {"max.message.bytes": "5000000"}
+
+
 def test_sync_off() -> None:
     """With configs off nothing is altered, remembered or forgotten."""
     own = {"retention.ms": ("5",)}
