@@ -91,6 +91,7 @@ class Prepared:
             "grown": list(self.grown[:TOLD]),
             "altered": setting_rows(self.altered)[:TOLD],
             "acls": [acl_row(acl) for acl in self.acls.create[:TOLD]],
+            "acls_left_out": len(self.acls.left_out),
             "nothing_changed": self.nothing_changed,
             "gone": list(self.gone[:TOLD]),
             "left_out": len(self.left_out),
