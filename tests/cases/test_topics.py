@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -171,6 +172,19 @@ def test_settings_off(scenario: Scenario) -> None:
     assert step_0(scenario, sync_topics={"configs": False}).nothing_changed
     assert topics.overrides(Side.TARGET) == CREATE_TIME
     assert step_0(scenario).to_json()["altered"][0]["setting"] == "retention.bytes"
+
+
+def test_two_at_once(scenario: Scenario) -> None:
+    """K78, neighbour: two that prepare one flow at the same moment both end well; what is there is right, and still."""
+    topics = Topics(scenario)
+    topics.alter(Side.SOURCE, retention__bytes="1000")
+    for value in ("1000", "2000", None):
+        topics.alter(Side.SOURCE, retention__bytes=value)
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(step_0, scenario) for _ in range(2)]
+            assert all(each.result().warnings == () for each in both)
+        assert topics.overrides(Side.TARGET) == CREATE_TIME | ({} if value is None else {"retention.bytes": value})
+        assert step_0(scenario).nothing_changed
 
 
 def test_no_write_could_succeed(scenario: Scenario) -> None:
