@@ -6,6 +6,7 @@ OPERATORS = (
     "airflow_provider_mm2.operators.groups",
     "airflow_provider_mm2.operators.mirror",
     "airflow_provider_mm2.operators.seed",
+    "airflow_provider_mm2.operators.topics",
 )
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewPartitions,
     NewTopic,
     ResourcePatternType,
@@ -27,11 +32,16 @@ from airflow_provider_mm2.local.demo.log import read
 from airflow_provider_mm2.local.demo.report import all_same, records
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
+from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
+from airflow_provider_mm2.mirror.errors import NotAuthorized
+from airflow_provider_mm2.mirror.model import FlowRecord, TopicAcl
+from airflow_provider_mm2.mirror.state import gate
 
 pytestmark = pytest.mark.broker
 
 PAGE = Path(__file__).parents[1] / "docs" / "rights.md"
 RESOURCES = {
+    "cluster": ResourceType.BROKER,
     "topic": ResourceType.TOPIC,
     "group": ResourceType.GROUP,
     "transactional id": ResourceType.TRANSACTIONAL_ID,
@@ -105,12 +115,74 @@ def run(flow: Path) -> int:
     return mirrored
 
 
+APP = AclBinding(
+    ResourceType.TOPIC,
+    "orders",
+    ResourcePatternType.LITERAL,
+    "User:app",
+    "*",
+    AclOperation.ALL,
+    AclPermissionType.ALLOW,
+)
+"""A right that is to be carried over."""
+
+
+def rights_of(admin: AdminClient, principal: str) -> list[tuple[str, AclOperation]]:
+    """What somebody may do to topics."""
+    every: Any = None
+    wanted = AclBindingFilter(
+        ResourceType.TOPIC,
+        every,
+        ResourcePatternType.ANY,
+        principal,
+        every,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    return [(found.name, found.operation) for found in admin.describe_acls(wanted).result(30)]
+
+
+def opposite_flow(addresses: dict[str, dict[str, str]]) -> None:
+    """Let a flow in the opposite direction be at work on other topics: what it writes must be read before a run."""
+    admin = {side: AdminClient({**settings}) for side, settings in addresses.items()}
+    gate_topic, ledger_topic = "mm2-flow.back.internal", "mm2-offset-map.back.internal"
+    names = (gate_topic, ledger_topic)
+    done(admin["source"].create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names]))
+    ids = {side: str(client.describe_cluster().result(30).cluster_id) for side, client in admin.items()}
+    record = FlowRecord(
+        flow="back",
+        source_alias="eu",
+        target_alias="us",
+        policy="default",
+        separator=".",
+        source_cluster_id=ids["target"],
+        target_cluster_id=ids["source"],
+        shards=1,
+    )
+    producer = Producer(addresses["source"])
+    producer.produce(gate_topic, key=gate.KEY, value=gate.encode(record))
+    assert producer.flush(30) == 0
+
+
+def assert_named_when_missing(settings: dict[str, str]) -> None:
+    """Somebody without rights is told which one is missing, although the client hides it."""
+    with closing(ConfluentCluster(alias="eu", settings=settings)) as cluster:
+        with pytest.raises(NotAuthorized, match="Describe on the cluster"):
+            cluster.topic_acls()
+        rule = TopicAcl(name="t", prefixed=False, principal="User:x", host="*", operation="READ", permission="ALLOW")
+        with pytest.raises(NotAuthorized, match="Alter on the cluster"):
+            cluster.create_acls([rule])
+
+
 def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> None:
-    """A first run, and one over a topic that has grown, do with the rights of the page."""
+    """A first run, and one over a topic that has grown and is set up otherwise, do with the rights of the page.
+
+    ``testSyncTopicACLs...``: access rules go over too, where the flow asks for it.
+    """
     pair = LocalPair(
         kafka_folder / "pair",
         security="sasl_plaintext",
-        users={"admin": "a", "mirror": "m"},
+        users={"admin": "a", "mirror": "m", "poor": "p"},
         source_properties=CHECKING,
         target_properties=CHECKING,
     ).start()
@@ -118,6 +190,8 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     for side, client in admin.items():
         done(client.create_acls(list(documented(side))))
     done(admin["source"].create_topics([NewTopic("orders", num_partitions=1, replication_factor=1)]))
+    done(admin["source"].create_acls([APP]))
+    opposite_flow(pair.addresses)
     mirror = {
         side: {**settings, "sasl.username": "mirror", "sasl.password": "m"} for side, settings in pair.addresses.items()
     }
@@ -128,12 +202,15 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     flow.write_text(
         json.dumps(
             {"name": "dr", "source": source, "target": target, "topics": ["orders"]}
-            | {"groups": ["app"], "sync_group_offsets": True}
+            | {"groups": ["app"], "sync_group_offsets": True, "sync_topics": {"acls": True}}
         )
     )
     for partitions in (1, 2):
         if partitions > 1:
             done(admin["source"].create_partitions([NewPartitions("orders", partitions)]))
+            entry = ConfigEntry("retention.bytes", "900000000", incremental_operation=AlterConfigOpType.SET)
+            resource = ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])
+            done(admin["source"].incremental_alter_configs([resource]))
         write(pair.addresses["source"], "orders")
         commit(pair.addresses["source"], partitions)
         assert run(flow) == 20
@@ -141,3 +218,7 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     assert all_same(left, right)
     assert (records(right), len(right)) == (40, 2)
     assert committed(pair.addresses["target"]) == 2
+    (settings,) = admin["target"].describe_configs([ConfigResource(ConfigResource.Type.TOPIC, "us.orders")]).values()
+    assert settings.result(30)["retention.bytes"].value == "900000000"
+    assert rights_of(admin["target"], "User:app") == [("us.orders", AclOperation.READ)]
+    assert_named_when_missing({**pair.addresses["target"], "sasl.username": "poor", "sasl.password": "p"})

@@ -86,6 +86,9 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
         print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
         if document["left_out"]:
             print_table("topics out", by_rule(document["left_out"], "topic"), ("rule", "topics", "names"))
+        if document["groups_left_out"]:
+            print_table("groups out", by_rule(document["groups_left_out"], "group"), ("rule", "groups", "names"))
+        _print_changes(document)
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
@@ -127,6 +130,18 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)
+
+
+def _print_changes(document: dict[str, Any]) -> None:
+    """Settings and access rules that a run would change, as far as there are any."""
+    if document["settings"]:
+        rows = [{**row, "value": "(removed)" if row["value"] is None else row["value"]} for row in document["settings"]]
+        print_table("settings to alter on the target", rows, ("topic", "setting", "value"))
+    columns = ("topic", "prefixed", "principal", "host", "permission", "operation")
+    if document["acls"]["create"]:
+        print_table("access rules to create on the target", document["acls"]["create"], columns)
+    if document["acls"]["left_out"]:
+        print_table("access rules of the source left out", document["acls"]["left_out"], (*columns, "reason"))
 
 
 def _ago(seconds: float) -> str:

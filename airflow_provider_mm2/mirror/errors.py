@@ -399,6 +399,16 @@ class NotAuthorized(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class AccessNotChecked(MirrorError):
+    """A cluster cannot keep access rules."""
+
+    alias: str
+    found: ClassVar[str] = "{alias!r} checks no access, so it keeps no access rules"
+    likely_cause: ClassVar[str] = "its brokers have no authorizer.class.name"
+    next_move: ClassVar[str] = "set up an authorizer there, or turn sync_topics.acls off in the flow"
+
+
+@dataclass(kw_only=True, eq=False)
 class TransactionsUnsupported(MirrorError):
     """The target cannot do transactions for us."""
 
@@ -561,6 +571,35 @@ class TopicMissing(MirrorError):
     found: ClassVar[str] = "the source {alias!r} has no topic {topics}"
     likely_cause: ClassVar[str] = "a misspelt name, or the credentials may not describe it"
     next_move: ClassVar[str] = "create it, grant Describe, or take it out of the flow's topics"
+
+
+@dataclass(kw_only=True, eq=False)
+class NamedTopicLeftOut(MirrorError):
+    """A topic that the flow names literally is left out by a rule of the same flow."""
+
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "the flow names topics that it leaves out: {topics}"
+    likely_cause: ClassVar[str] = "a default of topics_exclude, or a rule on names, hits a name given in full"
+    next_move: ClassVar[str] = (
+        "take it out of topics, or give topics_exclude without what hits it ([] for none): a topic named in full then "
+        "wins over the rule for internal names. Kafka's and MirrorMaker 2's own topics, and what came from the target, "
+        "are never mirrored"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class OppositeFlow(MirrorError):
+    """A source topic is what another flow mirrors from our target."""
+
+    alias: str
+    flow: str
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "the flow {flow!r} writes to {topics} on {alias!r}, with records that come from our target"
+    likely_cause: ClassVar[str] = "two flows in opposite directions under names that do not tell where a topic is from"
+    next_move: ClassVar[str] = (
+        "put the topics of one flow into topics_exclude of the other, or use replication_policy: default and the same "
+        "aliases in both; nothing has been created"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -1050,6 +1089,50 @@ class TargetTopicMissing(MirrorError):
     found: ClassVar[str] = "the target has no topic {target_topics}"
     likely_cause: ClassVar[str] = "sync_topics.create is off in the flow"
     next_move: ClassVar[str] = "turn sync_topics.create on, or create it with as many partitions as the source has"
+
+
+@dataclass(kw_only=True, eq=False)
+class ReplicationImpossible(MirrorError):
+    """A cluster has fewer brokers than a topic is to have replicas."""
+
+    alias: str
+    factor: str
+    brokers: int
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "{alias!r} has {brokers} broker(s), too few for {factor}: {topics}"
+    likely_cause: ClassVar[str] = (
+        "replication_factor or internal_replication_factor of the flow, or default.replication.factor of the brokers, "
+        "is meant for a larger cluster, or brokers are down"
+    )
+    next_move: ClassVar[str] = "give a number that the cluster has brokers for; none of these topics was created"
+
+
+@dataclass(kw_only=True, eq=False)
+class TooFewReplicas(MirrorError):
+    """A topic has fewer replicas than must have a record before it counts as written."""
+
+    topic: str
+    replicas: int
+    needed: int
+    found: ClassVar[str] = "{topic!r} has {replicas} replica(s), and min.insync.replicas is {needed} there"
+    likely_cause: ClassVar[str] = "the broker's min.insync.replicas is above the topic's replication factor"
+    next_move: ClassVar[str] = (
+        "lower min.insync.replicas on the topic, or give it more replicas (replication_factor in the flow when it is "
+        "created); until then no write to it can succeed"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class TopicSettingsRefused(MirrorError):
+    """A broker does not take settings of a topic."""
+
+    alias: str
+    topic: str
+    settings: tuple[str, ...]
+    problem: str
+    found: ClassVar[str] = "{alias!r} refuses settings of the topic {topic!r}: {settings} ({problem})"
+    likely_cause: ClassVar[str] = "its brokers are of another version, or set up otherwise, than the source's"
+    next_move: ClassVar[str] = "list the setting in sync_topics.config_exclude, or set up the brokers for it"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -20,11 +20,10 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
+
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.mm2_import.importer import Imported
-
-TOPIC_NAME_LIMIT = 249
-"""Longest topic name a broker takes. Source: Kafka, ``Topic.MAX_NAME_LENGTH``."""
 
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 """Source: MirrorMaker 2 (3.x), ``DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT``."""
@@ -58,6 +57,7 @@ def _compiles(pattern: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_compiles)]
+TopicPattern = Annotated[Pattern, AfterValidator(check_topic_pattern)]
 Setting = str | int | float | bool
 
 
@@ -107,11 +107,17 @@ class Chunk(_Settings):
 
 
 class TopicSync(_Settings):
-    """What is carried over of a topic besides its records."""
+    """What is carried over of a topic besides its records.
+
+    :param use_defaults_from: what a topic on the target has where its source overrides nothing: the target's own, or
+        the value that the source has.
+    """
 
     create: StrictBool = True
     grow: StrictBool = True
     configs: StrictBool = True
+    use_defaults_from: Literal["target", "source"] = "target"
+    acls: StrictBool = False
     config_exclude: tuple[Pattern, ...] = DEFAULT_CONFIG_EXCLUDE
 
 
@@ -177,7 +183,8 @@ class MirrorFlow(_Settings):
     """A flow: one direction of mirroring between two clusters.
 
     :param name: unique on the target; part of every internal name (letters, digits, ``_`` and ``-``).
-    :param topics: whole-name regular expressions of the topics to mirror; an empty list is refused.
+    :param topics: whole-name regular expressions of the topics to mirror; an empty list is refused. One that is named
+        in full is mirrored or refused, never left out.
     :param shards: how many transactional copies work side by side; recorded at the first run.
     :param cut: ``interval`` ends a partition before the first record stamped at or after the interval's end,
         ``end`` copies all there is.
@@ -188,8 +195,8 @@ class MirrorFlow(_Settings):
     name: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
     source: ClusterSettings
     target: ClusterSettings
-    topics: tuple[Pattern, ...]
-    topics_exclude: tuple[Pattern, ...] = DEFAULT_TOPICS_EXCLUDE
+    topics: tuple[TopicPattern, ...]
+    topics_exclude: tuple[TopicPattern, ...] = DEFAULT_TOPICS_EXCLUDE
     groups: tuple[Pattern, ...] = (".*",)
     groups_exclude: tuple[Pattern, ...] = DEFAULT_GROUPS_EXCLUDE
     replication_policy: str = "default"

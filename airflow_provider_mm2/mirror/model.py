@@ -73,6 +73,18 @@ class NewTopic:
     settings: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class TopicAcl:
+    """One access rule of a topic, in Kafka's own words (``READ``, ``ALLOW``); ``prefixed``: of all that begin so."""
+
+    name: str
+    prefixed: bool
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOffsets:
     """The three ends of a log: ``start <= stable <= end`` (``stable`` is the last stable offset, LSO)."""

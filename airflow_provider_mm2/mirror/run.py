@@ -17,13 +17,14 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.errors import Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.acls import acl_row
 from airflow_provider_mm2.mirror.interval.admission import Shard
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.forgetting import ForgetReport, forget_flow
 from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
-from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics
+from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics, setting_rows
 from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
@@ -67,6 +68,8 @@ class RunSummary:
             "already_complete": records == 0,
             "created": list(self.prepared.created),
             "grown": list(self.prepared.grown),
+            "altered": setting_rows(self.prepared.altered),
+            "acls": [acl_row(acl) for acl in self.prepared.acls.create],
             "warnings": list(self.warnings),
             "groups": self.groups.summary(),
             "partitions": [partition_json(part) for part in self.partitions],

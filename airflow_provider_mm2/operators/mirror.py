@@ -177,7 +177,7 @@ def _unsuccessful(task: BaseOperator, context: Context) -> tuple[str, ...]:
     """Tasks right before this one, with their state, that are not a success; and those further up that failed."""
     states = task_states(context, sorted(task.upstream_task_ids))
     missing = {name: state for name, state in states.items() if state != "success"}
-    if "upstream_failed" in missing.values() and task.has_dag():
+    if "upstream_failed" in missing.values() and task.has_dag():  # type: ignore[no-untyped-call]
         further = task_states(context, sorted(task.get_flat_relative_ids(upstream=True) - task.upstream_task_ids))
         missing |= {name: state for name, state in further.items() if state == "failed"}
     return tuple(f"{name} ({missing[name]})" for name in sorted(missing, key=lambda each: (missing[each], each)))

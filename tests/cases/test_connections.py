@@ -34,6 +34,7 @@ def business_offsets(scenario: Scenario, group: str) -> object:
 def test_a_business_group_in_the_connection_stays_where_it_is(make_scenario: MakeScenario) -> None:
     """K16: group.id app in the connection, auto-commit left alone, and a run that fails half way: app has not moved."""
     scenario = make_scenario(settings={"max.message.bytes": "5000000"}, chunk={"bytes": 1024})
+    scenario.options["sync_topics"] = {"configs": False}
     scenario.create_target()
     group = f"app-{scenario.topic}"
     big = Message(value=b"x" * 2_000_000, timestamp_ms=ms(MIDNIGHT))

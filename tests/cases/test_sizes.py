@@ -19,6 +19,8 @@ pytestmark = pytest.mark.broker
 
 DEFAULT_LIMIT = 1_048_588
 FIVE_MB = {"max.message.bytes": "5000000"}
+SETTINGS_LEFT = {"configs": False}
+"""Else a run gives the target's topic the source's limit."""
 LARGE = 1_500_000
 
 
@@ -47,7 +49,7 @@ def test_a_large_record_fits_what_the_mirror_made(make_scenario: MakeScenario, w
 @pytest.mark.parametrize("where", ["key", "value", "headers"])
 def test_a_record_too_large_for_the_target_stops_by_name(make_scenario: MakeScenario, where: str) -> None:
     """K14: where it cannot fit, nothing of the chunk is visible, and the error gives offset, size and setting."""
-    scenario = make_scenario(settings=FIVE_MB)
+    scenario = make_scenario(settings=FIVE_MB, sync_topics=SETTINGS_LEFT)
     scenario.create_target()
     sent = twenty_with(large_by(where))
     scenario.produce(*sent)
@@ -62,9 +64,17 @@ def test_a_record_too_large_for_the_target_stops_by_name(make_scenario: MakeScen
     assert scenario.mirrored() == sent
 
 
+def test_a_target_made_beforehand_gets_the_limit(make_scenario: MakeScenario) -> None:
+    """K14, neighbour: a run raises what a topic takes that was there before it, and then the record fits."""
+    scenario = make_scenario(settings=FIVE_MB)
+    scenario.create_target()
+    scenario.produce(Message(value=b"x" * 2_000_000, timestamp_ms=ms(MIDNIGHT)))
+    assert copied(scenario.run()) == 1
+
+
 def test_a_target_that_takes_less_is_warned_of(make_scenario: MakeScenario) -> None:
     """K14: the plan compares max.message.bytes and warns before any record is too large."""
-    scenario = make_scenario(settings=FIVE_MB)
+    scenario = make_scenario(settings=FIVE_MB, sync_topics=SETTINGS_LEFT)
     scenario.create_target()
     scenario.produce(record(0))
     assert any("max.message.bytes" in warning for warning in scenario.run().warnings)
@@ -72,7 +82,7 @@ def test_a_target_that_takes_less_is_warned_of(make_scenario: MakeScenario) -> N
 
 def test_what_is_mirrored_before_a_large_record_stays(make_scenario: MakeScenario) -> None:
     """K14, neighbour: chunks before the large record are kept; a run again stops at it without copying twice."""
-    scenario = make_scenario(settings=FIVE_MB)
+    scenario = make_scenario(settings=FIVE_MB, sync_topics=SETTINGS_LEFT)
     scenario.create_target()
     scenario.produce(*[record(offset) for offset in range(10)])
     assert copied(scenario.run()) == 10
@@ -120,7 +130,7 @@ def test_a_large_record_in_a_long_chunk_stops_at_once(
 ) -> None:
     """K14, neighbour: what is queued behind the large record does not hide it, and is not waited for."""
     monkeypatch.setattr(copy, "IN_FLIGHT_BYTES", 100_000)
-    scenario = make_scenario(settings=FIVE_MB)
+    scenario = make_scenario(settings=FIVE_MB, sync_topics=SETTINGS_LEFT)
     scenario.create_target()
     filler = [Message(value=b"x" * 2000, timestamp_ms=ms(MIDNIGHT)) for _ in range(5000)]
     scenario.produce(*filler[:2500], large_by("value"), *filler[2500:])

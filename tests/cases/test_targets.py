@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.clusters.confluent import transaction
 from airflow_provider_mm2.mirror.errors import (
-    KafkaFailure,
     RecordRefused,
+    ReplicationImpossible,
     TargetPartitionsFewer,
     TargetTopicMissing,
     TransactionsUnsupported,
@@ -65,15 +65,13 @@ def test_a_target_topic_that_may_not_be_created(make_scenario: MakeScenario) -> 
 
 @pytest.mark.parametrize("option", ["replication_factor", "internal_replication_factor"])
 def test_more_replicas_than_brokers(make_scenario: MakeScenario, option: str) -> None:
-    """A replication factor that the target cannot give is told with Kafka's own word; no target topic is made."""
+    """A replication factor that the target cannot give is refused with its number of brokers, and nothing is made."""
     too_many: dict[str, Any] = {option: 3}
     scenario = make_scenario(**too_many)
     scenario.produce(*records(3))
-    error = scenario.fails(KafkaFailure)
-    assert error.alias == "eu"
-    assert error.code == "INVALID_REPLICATION_FACTOR"
+    error = scenario.refuses(ReplicationImpossible)
+    assert (error.alias, error.factor, error.brokers) == ("eu", f"{option}: 3", 1)
     assert not error.retriable
-    assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
     enough: dict[str, Any] = {option: 1}
     assert copied(scenario.run(**enough)) == 3
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, TopicDeleted
-from airflow_provider_mm2.mirror.model import TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import TopicAcl, TopicPartition, TopicSetting
 from tests.fakes.clock import FakeClock
 from tests.fakes.groups import FakeGroup
 from tests.fakes.lock_group import LockGroup
@@ -15,15 +15,19 @@ from tests.fakes.log import Message, Outcome, PartitionLog, Transaction
 DEFAULT_SETTINGS: Mapping[str, str] = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
+    "delete.retention.ms": "86400000",
     "max.message.bytes": "1048588",
     "message.timestamp.after.max.ms": "3600000",
+    "message.timestamp.before.max.ms": "9223372036854775807",
     "message.timestamp.type": "CreateTime",
+    "min.cleanable.dirty.ratio": "0.5",
     "min.insync.replicas": "1",
     "retention.bytes": "-1",
-    "retention.ms": "604800000",
+    "retention.ms": "-1",
     "segment.bytes": "1073741824",
+    "segment.ms": "604800000",
 }
-"""Some of a broker's defaults for topics (Kafka 4)."""
+"""Some of a broker's defaults for topics (Kafka 4), with retention as the local pair has it."""
 
 
 @dataclass(slots=True)
@@ -34,16 +38,17 @@ class FakeTopic:
     replication_factor: int
     settings: dict[str, str]
     logs: list[PartitionLog]
+    defaults: Mapping[str, str]
 
     def setting(self, name: str) -> str:
         """Effective value of a setting."""
-        return self.settings.get(name, DEFAULT_SETTINGS[name])
+        return self.settings.get(name, self.defaults[name])
 
     def all_settings(self) -> Mapping[str, TopicSetting]:
         """Every setting with its origin."""
         return {
             name: TopicSetting(name=name, value=value, overridden=name in self.settings)
-            for name, value in {**DEFAULT_SETTINGS, **self.settings}.items()
+            for name, value in {**self.defaults, **self.settings}.items()
         }
 
 
@@ -64,6 +69,13 @@ class FakeCluster:
     alias: str
     clock: FakeClock
     reachable: bool = True
+    brokers: int = 3
+    acls: set[TopicAcl] | None = None
+    """Access rules of topics; None: access is not checked."""
+    defaults: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SETTINGS))
+    """The brokers' own values for topics, and all the settings that they know."""
+    altered: list[str] = field(default_factory=list)
+    """Topics whose settings were altered, once for each request."""
     loses_markers: bool = False
     """Acknowledge commits and never write their markers, as a broker killed at the wrong moment can."""
     topics: dict[str, FakeTopic] = field(default_factory=dict)
@@ -95,9 +107,8 @@ class FakeCluster:
             raise ValueError(f"{name!r} exists")
         self.created += 1
         logs = [PartitionLog() for _ in range(partitions)]
-        self.topics[name] = FakeTopic(
-            f"{self.alias}-topic-id-{self.created}", replication_factor, dict(settings or {}), logs
-        )
+        topic_id = f"{self.alias}-topic-id-{self.created}"
+        self.topics[name] = FakeTopic(topic_id, replication_factor, dict(settings or {}), logs, self.defaults)
 
     def grow_topic(self, name: str, partitions: int) -> None:
         """Add partitions to a topic until it has as many."""

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from itertools import islice
 
 from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, HeaderUnfaithful, KafkaBusy, MirrorError, TopicDeleted
+from airflow_provider_mm2.mirror.errors import (
+    COUNT_LIMIT,
+    AccessNotChecked,
+    HeaderUnfaithful,
+    KafkaBusy,
+    MirrorError,
+    ReplicationImpossible,
+    TopicDeleted,
+    TopicSettingsRefused,
+)
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     LogOffsets,
     LogRecord,
     NewTopic,
     Record,
+    TopicAcl,
     TopicInfo,
     TopicPartition,
     TopicSetting,
@@ -39,6 +50,11 @@ class FakeReader:
         """The cluster's own id."""
         self._cluster.reach()
         return self._cluster.cluster_id
+
+    def broker_count(self) -> int:
+        """Brokers, as the test says."""
+        self._cluster.reach()
+        return self._cluster.brokers
 
     def list_topics(self) -> Mapping[str, int]:
         """All topics and their partition counts."""
@@ -69,6 +85,11 @@ class FakeReader:
             if name not in self._cluster.topics:
                 raise TopicDeleted(alias=self.alias, topic=name)
         return {name: self._cluster.topics[name].all_settings() for name in names}
+
+    def topic_acls(self) -> Sequence[TopicAcl]:
+        """Access rules, as the test says."""
+        self._cluster.reach()
+        return sorted(self._cluster.acls or ())
 
     def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
         """Ends of the logs."""
@@ -163,15 +184,79 @@ def _record_of(partition: TopicPartition, offset: int, message: Message) -> Reco
     )
 
 
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
+
+
 class FakeTarget(FakeReader):
     """A fake cluster as a target."""
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Create those that do not exist."""
+        """Create those that do not exist.
+
+        :raises MirrorError: one is refused; the others are created.
+        """
         self._cluster.reach()
+        refused: list[MirrorError] = []
         for topic in topics:
-            if topic.name not in self._cluster.topics:
+            if topic.name in self._cluster.topics:
+                continue
+            problem = self._refusal(topic.name, topic.settings)
+            if (topic.replication_factor or 1) > self._cluster.brokers:
+                problem = ReplicationImpossible(
+                    alias=self.alias,
+                    factor=f"{topic.replication_factor} replicas",
+                    brokers=self._cluster.brokers,
+                    topics=(topic.name,),
+                )
+            if problem is None:
                 self._cluster.create_topic(topic.name, topic.partitions, topic.settings, topic.replication_factor or 1)
+            else:
+                refused.append(problem)
+        if refused:
+            raise refused[0]
+
+    def _refusal(self, topic: str, settings: Mapping[str, str | None]) -> MirrorError | None:
+        """Why a broker does not take settings: it does not know one, or a number is none."""
+        defaults = self._cluster.defaults
+        for name, value in settings.items():
+            unknown = name not in defaults
+            unfit = value is not None and not unknown and _is_number(defaults[name]) and not _is_number(value)
+            if unknown or unfit:
+                names = tuple(sorted(settings))
+                return TopicSettingsRefused(alias=self.alias, topic=topic, settings=names, problem=f"{name}={value}")
+        return None
+
+    def alter_topic_settings(
+        self, changes: Mapping[str, Mapping[str, str | None]], tick: Tick
+    ) -> Mapping[str, MirrorError]:
+        """Set and remove overrides of topics, or nothing of one that is refused."""
+        tick()
+        self._cluster.reach()
+        refused: dict[str, MirrorError] = {}
+        for name, settings in changes.items():
+            self._cluster.altered.append(name)
+            topic = self._cluster.topics.get(name)
+            if topic is None:
+                refused[name] = TopicDeleted(alias=self.alias, topic=name)
+            elif problem := self._refusal(name, settings):
+                refused[name] = problem
+            else:
+                kept = {setting: value for setting, value in topic.settings.items() if setting not in settings}
+                topic.settings = kept | {setting: value for setting, value in settings.items() if value is not None}
+        return refused
+
+    def create_acls(self, acls: Collection[TopicAcl]) -> None:
+        """Create access rules.
+
+        :raises AccessNotChecked: the test says of none.
+        """
+        self._cluster.reach()
+        if not acls:
+            return
+        if self._cluster.acls is None:
+            raise AccessNotChecked(alias=self.alias)
+        self._cluster.acls.update(acls)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Add partitions until there are as many.

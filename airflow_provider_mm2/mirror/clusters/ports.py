@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.model import (
     NewTopic,
     Record,
     StateRecord,
+    TopicAcl,
     TopicInfo,
     TopicPartition,
     TopicSetting,
@@ -46,6 +47,9 @@ class ClusterReader(Protocol):
         :raises AuthenticationFailed: the credentials were refused.
         """
 
+    def broker_count(self) -> int:
+        """How many brokers are up."""
+
     def list_topics(self) -> Mapping[str, int]:
         """All topics the credentials may see: name to partition count."""
 
@@ -54,6 +58,12 @@ class ClusterReader(Protocol):
 
     def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
         """Effective configuration of existing topics, by topic and setting name."""
+
+    def topic_acls(self) -> Sequence[TopicAcl]:
+        """All access rules of topics; a cluster that checks no access has none.
+
+        :raises NotAuthorized: the credentials may not see them.
+        """
 
     def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
         """Log start, LSO and high watermark of each partition.
@@ -118,7 +128,26 @@ class TargetCluster(ClusterReader, Protocol):
     """The target: also topics and progress groups."""
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Create topics and wait until they can be described; one that exists already is left as it is."""
+        """Create topics and wait until they can be described; one that exists already is left as it is.
+
+        :raises ReplicationImpossible: there are too few brokers.
+        :raises TopicSettingsRefused: the broker does not take a setting; the other topics are created.
+        """
+
+    def alter_topic_settings(
+        self, changes: Mapping[str, Mapping[str, str | None]], tick: Tick
+    ) -> Mapping[str, MirrorError]:
+        """Set settings on topics themselves, or (None) remove what is set there; all others stay as they are.
+
+        What can be altered is. Gives the topics of which nothing was, and why.
+        """
+
+    def create_acls(self, acls: Collection[TopicAcl]) -> None:
+        """Create access rules.
+
+        :raises AccessNotChecked: the cluster has no authorizer, so it keeps none.
+        :raises NotAuthorized: the credentials may not.
+        """
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count to ``partitions``; one that has as many already is left as it is."""

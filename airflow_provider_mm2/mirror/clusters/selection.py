@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from airflow_provider_mm2.mirror.clusters.mm2_topics import Release, is_mm2_internal_topic
 from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy, is_cycle, is_internal
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 
@@ -23,6 +24,8 @@ class Selection:
 def select_topics(flow: MirrorFlow, policy: ReplicationPolicy, names: Iterable[str]) -> Selection:
     """Hold every source topic against the flow's rules.
 
+    A topic that the flow names in full, and does not exclude, is taken although its name looks internal.
+
     Source: MirrorMaker 2, ``MirrorSourceConnector.shouldReplicateTopic``; there nobody is told what was left out.
     """
     topics: dict[str, str] = {}
@@ -36,6 +39,12 @@ def select_topics(flow: MirrorFlow, policy: ReplicationPolicy, names: Iterable[s
     return Selection(topics=topics, left_out=left_out)
 
 
+def _is_a_mirrors_own(policy: ReplicationPolicy, name: str) -> bool:
+    """Whether a mirror, MirrorMaker 2 or this one, keeps its state in a topic of this name."""
+    ours = name.startswith("mm2-") and name.endswith(".internal")
+    return ours or is_mm2_internal_topic(policy, name, Release.V4)
+
+
 def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str | None:
     if name in NEVER:
         return "Kafka's own topic, never mirrored"
@@ -44,7 +53,9 @@ def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str
     excluded = next((pattern for pattern in flow.topics_exclude if re.fullmatch(pattern, name)), None)
     if excluded is not None:
         return f"topics_exclude: {excluded}"
-    if is_internal(name, flow.separator):
+    if _is_a_mirrors_own(policy, name):
+        return "a mirror's own topic, never mirrored"
+    if is_internal(name, flow.separator) and name not in flow.topics:
         return "internal by its name (starts with __ or ., or ends with 'internal' behind -, . or the separator)"
     if is_cycle(policy, name, flow.target.alias):
         return f"came from {flow.target.alias!r} itself (a cycle)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,19 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, survey_acls
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.carried import Settings
+from airflow_provider_mm2.mirror.interval.change_topics import unknown_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
-from airflow_provider_mm2.mirror.interval.topics import TopicChanges, topic_changes, topic_warnings
-from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.interval.topic_warnings import old_record_warnings, topic_warnings
+from airflow_provider_mm2.mirror.interval.topics import TopicChanges, setting_rows, topic_changes
+from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.offsets.positions import select_groups
 from airflow_provider_mm2.mirror.state.incidents import describe
 
 
@@ -32,6 +38,8 @@ class Outlook:
     partitions: tuple[dict[str, Any], ...]
     problems: tuple[MirrorError, ...]
     warnings: tuple[str, ...]
+    acls: AclPlan
+    groups_left_out: Mapping[str, str]
 
     @property
     def to_copy(self) -> int:
@@ -52,6 +60,12 @@ class Outlook:
             "to_copy": self.to_copy,
             "topics": [self._topic(name, created) for name in survey.source_topics],
             "left_out": [{"topic": name, "rule": rule} for name, rule in survey.selection.left_out.items()],
+            "groups_left_out": [{"group": name, "rule": rule} for name, rule in self.groups_left_out.items()],
+            "settings": setting_rows(self.changes.altered),
+            "acls": {
+                "create": [acl_row(acl) for acl in self.acls.create],
+                "left_out": [{**acl_row(acl), "reason": reason} for acl, reason in self.acls.left_out],
+            },
             "gone": list(survey.gone),
             "partitions": list(self.partitions),
             "problems": [
@@ -76,6 +90,9 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     bounds.check()
     survey = survey_flow(flow, pair, tick)
     changes = topic_changes(flow, survey)
+    acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
+    settings = _settings_to_be(survey, changes)
+    replicas = {name: info.replication_factor for name, info in survey.target_topics.items()}
     every = [
         TopicPartition(name, index)
         for name, info in sorted(survey.source_topics.items())
@@ -99,10 +116,46 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
             _row(part, facts[part].source_log if part in facts else logs[part], ledgers[part], shards) for part in every
         ),
         problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
-        warnings=topic_warnings(survey)
-        + _open_transactions(found)
-        + tuple(f"a run would accept this: {describe(incident)}" for incident in accepted),
+        warnings=(
+            *topic_warnings(survey, replicas, settings),
+            *unknown_settings(changes.settings),
+            *acls.warnings,
+            *old_record_warnings(pair, survey, settings),
+            *_open_transactions(found),
+            *(f"a run would accept this: {describe(incident)}" for incident in accepted),
+        ),
+        acls=acls,
+        groups_left_out=select_groups(flow, pair.source.list_groups(every_kind=True))[1],
     )
+
+
+def _settings_to_be(survey: Survey, changes: TopicChanges) -> dict[str, Settings]:
+    """Effective settings of the target topics once a run has altered and created them, as far as they can be told.
+
+    What a new topic has from its brokers shows on the topics that are there.
+    """
+    defaults = {
+        name: setting
+        for settings in survey.target_settings.values()
+        for name, setting in settings.items()
+        if not setting.overridden
+    }
+    found: dict[str, Settings] = {}
+    for topic, settings in survey.target_settings.items():
+        altered = changes.altered.get(topic, {})
+        removed = {name: defaults[name] for name, value in altered.items() if value is None and name in defaults}
+        found[topic] = {**settings, **removed, **_overrides(altered)}
+    for new in changes.create:
+        found[new.name] = {**defaults, **_overrides(new.settings)}
+    return found
+
+
+def _overrides(settings: Mapping[str, str | None]) -> Settings:
+    return {
+        name: TopicSetting(name=name, value=value, overridden=True)
+        for name, value in settings.items()
+        if value is not None
+    }
 
 
 def _open_transactions(found: list[MirrorError]) -> tuple[str, ...]:

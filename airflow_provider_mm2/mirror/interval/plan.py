@@ -12,6 +12,7 @@ from airflow_provider_mm2.mirror.errors import (
     MirroredRecordsHidden,
     MirrorError,
     NameClash,
+    NamedTopicLeftOut,
     NameTooLong,
     NothingSelected,
     ProgressDisagrees,
@@ -26,9 +27,20 @@ from airflow_provider_mm2.mirror.errors import (
     TopicDeleted,
     TopicMissing,
 )
-from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.rebase import Place
+from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
+
+
+def check_named(flow: MirrorFlow, selection: Selection) -> None:
+    """Refuse to leave out what the flow names in full: somebody counts on it.
+
+    :raises NamedTopicLeftOut: all such topics, each with the rule that hit it.
+    """
+    named = tuple(f"{name} ({rule})" for name, rule in sorted(selection.left_out.items()) if name in flow.topics)
+    if named:
+        raise NamedTopicLeftOut(topics=named)
 
 
 def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection[str]) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.carried import carried_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
+from airflow_provider_mm2.mirror.interval.retention import retention_ms
 from airflow_provider_mm2.mirror.interval.seed_rules import (
     SeedFacts,
     SeedRow,
@@ -17,13 +19,13 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
     stands_at,
 )
 from airflow_provider_mm2.mirror.interval.survey import Survey
-from airflow_provider_mm2.mirror.interval.topics import carried_settings
 from airflow_provider_mm2.mirror.model import (
     FlowRecord,
     LogOffsets,
     PartitionLedger,
     TopicInfo,
     TopicPartition,
+    TopicSetting,
 )
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed
 
@@ -113,17 +115,13 @@ def _exists(place: TopicPartition, topics: Mapping[str, TopicInfo]) -> bool:
 def retentions(flow: MirrorFlow, survey: Survey) -> dict[str, int]:
     """How long target topics keep records by their timestamp, in milliseconds; those that keep all are left out.
 
-    One that is not there yet will be made with what its source topic overrides.
+    It is what step 0 leaves them with: what their source topics override is carried over.
     """
     found: dict[str, int] = {}
     for name, target in survey.selection.topics.items():
-        there = survey.target_settings.get(target)
-        settings = (
-            carried_settings(flow, survey.source_settings.get(name, {}))
-            if there is None
-            else {key: setting.value or "" for key, setting in there.items()}
-        )
-        retention = settings.get("retention.ms", "-1")
-        if "delete" in settings.get("cleanup.policy", "delete") and int(retention) >= 0:
-            found[target] = int(retention)
+        carried = carried_settings(flow, survey.source_settings.get(name, {}))
+        new = {key: TopicSetting(name=key, value=value, overridden=True) for key, value in carried.items()}
+        kept = retention_ms({**survey.target_settings.get(target, {}), **new})
+        if kept is not None:
+            found[target] = kept
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
@@ -16,25 +16,27 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTopicClaimed,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import check_selection
+from airflow_provider_mm2.mirror.interval.carried import Settings
+from airflow_provider_mm2.mirror.interval.opposite import Direction, check_opposite_flows
+from airflow_provider_mm2.mirror.interval.plan import check_named, check_selection
 from airflow_provider_mm2.mirror.model import (
     FlowRecord,
     PartitionLedger,
     TopicInfo,
     TopicPartition,
-    TopicSetting,
 )
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
-
-Settings = Mapping[str, TopicSetting]
+from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings, read_topic_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
     """Both clusters as a run finds them; ``record`` is what the gate has or, before the first run, would get.
 
-    ``gone``: source topics that were mirrored and are not on the source any more.
+    ``gone``: source topics that were mirrored and are not on the source any more. ``own_settings``: what the mirror has
+    set on target topics. ``target_brokers``: counted where the flow gives a replication factor. ``notes``: what could
+    not be looked at, for people.
     """
 
     record: FlowRecord
@@ -46,6 +48,10 @@ class Survey:
     source_settings: Mapping[str, Settings]
     target_settings: Mapping[str, Settings]
     gone: tuple[str, ...]
+    own_settings: Mapping[str, OwnSettings] = field(default_factory=dict)
+    target_brokers: int = 0
+    state_topics_missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def max_record_bytes(self) -> int:
@@ -67,9 +73,13 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
         problem = "the ledger holds progress of this flow, and its flow record is missing"
         raise StateDamaged(topic=naming.gate_topic(flow.name), partition=0, offset=0, problem=problem)
     mirrored = {source.topic for source in ledger}
-    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
+    listed = pair.source.list_topics()
+    selection = select_topics(flow, naming.policy_of(flow), listed)
+    check_named(flow, selection)
     selection = _without_own_heartbeats(pair, selection, mirrored)
     check_selection(flow, selection, mirrored)
+    ours = Direction(source_cluster_id=wanted.source_cluster_id, target_cluster_id=wanted.target_cluster_id)
+    notes = check_opposite_flows(pair.source, listed, selection.topics, ours, tick)
     source_topics = pair.source.describe_topics(list(selection.topics))
     targets = [selection.topics[name] for name in source_topics]
     target_topics = pair.target.describe_topics(targets)
@@ -84,7 +94,17 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
         source_settings=pair.source.topic_settings(list(source_topics)),
         target_settings=pair.target.topic_settings(list(target_topics)),
         gone=tuple(sorted(mirrored - set(source_topics) - set(selection.left_out))),
+        own_settings=read_topic_settings(pair.target, flow.name, tick) if record else {},
+        target_brokers=pair.target.broker_count() if flow.replication_factor or flow.internal_replication_factor else 0,
+        state_topics_missing=_state_topics_missing(flow, pair),
+        notes=notes,
     )
+
+
+def _state_topics_missing(flow: MirrorFlow, pair: ClusterPair) -> tuple[str, ...]:
+    names = (naming.gate_topic(flow.name), naming.ledger_topic(flow.name))
+    present = pair.target.describe_topics(names)
+    return tuple(name for name in names if name not in present)
 
 
 def _without_own_heartbeats(pair: ClusterPair, selection: Selection, mirrored: set[str]) -> Selection:

@@ -1,15 +1,14 @@
 """Step 0, prepare: the topics that a run needs, made before the first record.
 
-Source: MirrorMaker 2, ``MirrorSourceConnector.computeAndCreateTopicPartitions`` and ``targetConfig`` (creation with
-the source's overrides, growth, never shrinking).
+Source: MirrorMaker 2, ``MirrorSourceConnector.computeAndCreateTopicPartitions`` (creation with the source's overrides,
+growth, never shrinking).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -17,34 +16,38 @@ from airflow_provider_mm2.mirror.clusters.config import BATCH_BYTES
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     FlowNotPrepared,
-    StateTopicUnfit,
     TargetPartitionsFewer,
     TargetTopicGone,
     TargetTopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.survey import Settings, Survey, check_record, survey_flow
-from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic
-from airflow_provider_mm2.mirror.state.gate import read_gate, write_gate
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, create_missing, survey_acls
+from airflow_provider_mm2.mirror.interval.carried import SettingsPlan, carried_settings
+from airflow_provider_mm2.mirror.interval.change_topics import Changed, change_topics, plan_topics
+from airflow_provider_mm2.mirror.interval.replicas import check_brokers, check_replicas
+from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
+from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
+from airflow_provider_mm2.mirror.interval.topic_warnings import number_of, old_record_warnings, topic_warnings
+from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, TopicInfo
 
 log = logging.getLogger(__name__)
 
-CARRIED_WHEN_NOT_DEFAULT = {
-    "max.message.bytes": "1048588",
-    "message.timestamp.after.max.ms": "3600000",
-    "message.timestamp.before.max.ms": "9223372036854775807",
-}
-"""Limits on what a topic takes, with Kafka's own default: where the source's differs, be it by its broker's default,
-the target gets it too, else it refuses records that the source took."""
+TOLD = 100
+"""Names in a summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChanges:
-    """What step 0 does on the target: topics to create, and topics to grow to a partition count."""
+    """What step 0 does on the target: topics to create, to grow to a partition count, and whose settings to alter."""
 
     create: tuple[NewTopic, ...]
     grow: Mapping[str, int]
+    settings: Mapping[str, SettingsPlan] = field(default_factory=dict)
+
+    @property
+    def altered(self) -> dict[str, Mapping[str, str | None]]:
+        """Settings to set (or, None, to remove), by target topic."""
+        return {topic: plan.changes for topic, plan in self.settings.items() if plan.changes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,8 @@ class Prepared:
     """A flow whose target is ready for its shards.
 
     ``batch_bytes``: the smallest ``max.message.bytes`` of its topics, by which a broker judges whole batches.
+    ``altered``: settings that were set or (None) removed, by target topic. ``acls``: access rules that were created,
+    and those of the source that were left out.
     """
 
     record: FlowRecord
@@ -63,11 +68,18 @@ class Prepared:
     max_record_bytes: int
     batch_bytes: int
     warnings: tuple[str, ...]
+    altered: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    acls: AclPlan = field(default_factory=AclPlan)
 
     @property
     def shards(self) -> int:
         """How many shards a run has."""
         return self.record.shards
+
+    @property
+    def nothing_changed(self) -> bool:
+        """Whether all was as it is to be already."""
+        return not (self.created or self.grown or self.altered or self.acls.create)
 
     def to_json(self) -> dict[str, Any]:
         """A bounded summary of plain values."""
@@ -75,32 +87,48 @@ class Prepared:
             "flow": self.record.flow,
             "shards": self.shards,
             "topics": len(self.topics),
-            "created": list(self.created[:100]),
-            "grown": list(self.grown[:100]),
-            "gone": list(self.gone[:100]),
+            "created": list(self.created[:TOLD]),
+            "grown": list(self.grown[:TOLD]),
+            "altered": setting_rows(self.altered)[:TOLD],
+            "acls": [acl_row(acl) for acl in self.acls.create[:TOLD]],
+            "acls_left_out": len(self.acls.left_out),
+            "nothing_changed": self.nothing_changed,
+            "gone": list(self.gone[:TOLD]),
             "left_out": len(self.left_out),
-            "warnings": list(self.warnings[:100]),
+            "warnings": list(self.warnings[:TOLD]),
         }
+
+
+def setting_rows(altered: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:
+    """Altered settings as plain values; a value None: what was set on the topic is removed."""
+    return [
+        {"topic": topic, "setting": name, "value": value}
+        for topic, settings in sorted(altered.items())
+        for name, value in sorted(settings.items())
+    ]
 
 
 def prepare_topics(
     flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick, anew: Collection[str] | None = None
 ) -> Prepared:
-    """Step 0: internal topics, the flow record, target topics with partitions and settings. Twice changes nothing.
+    """Step 0: internal topics, the flow record, target topics with partitions, settings and access rules.
+
+    Twice changes nothing.
 
     :param anew: see ``topic_changes``.
-
     :raises MirrorError: see ``survey_flow`` and ``topic_changes``; nothing has been created then.
     """
     survey = survey_flow(flow, pair, tick)
     changes = topic_changes(flow, survey, anew=anew)
-    _ensure_internal_topics(flow, pair)
-    if not survey.recorded:
-        _record_flow(flow, pair, survey.record, owner, tick)
-    pair.target.create_topics(changes.create)
+    acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
+    known = ensure_state_topics(flow, pair)
+    create = _known_only(flow, survey, changes, known)
+    changed = change_topics(flow, pair, survey, create=create, plans=changes.settings, owner=owner, tick=tick)
     for topic, partitions in changes.grow.items():
         pair.target.grow_topic(topic, partitions)
-    for warning in (prepared := _prepared(flow, pair, survey, changes)).warnings:
+    acls = create_missing(pair, acls)
+    prepared = _prepared(flow, pair, survey, changes, changed, acls)
+    for warning in prepared.warnings:
         log.warning("%s", warning)
     return prepared
 
@@ -113,13 +141,19 @@ def recall_topics(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> Prepare
     survey = survey_flow(flow, pair, tick)
     if not survey.recorded:
         raise FlowNotPrepared(flow=flow.name)
-    return _prepared(flow, pair, survey, TopicChanges(create=(), grow={}))
+    return _prepared(flow, pair, survey, TopicChanges(create=(), grow={}), Changed(), AclPlan())
 
 
-def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: TopicChanges) -> Prepared:
+def _prepared(
+    flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: TopicChanges, changed: Changed, acls: AclPlan
+) -> Prepared:
     created = tuple(topic.name for topic in changes.create)
-    written = (*survey.target_topics, *created, naming.ledger_topic(flow.name))
-    limits = [_number(settings, "max.message.bytes") for settings in pair.target.topic_settings(written).values()]
+    targets = (*survey.target_topics, *created)
+    settings = pair.target.topic_settings((*targets, naming.ledger_topic(flow.name)))
+    infos = {**survey.target_topics, **pair.target.describe_topics(created)}
+    check_replicas(infos, settings)
+    limits = [number_of(found, "max.message.bytes") for found in settings.values()]
+    replicas = {name: info.replication_factor for name, info in infos.items()}
     return Prepared(
         record=survey.record,
         topics={name: survey.selection.topics[name] for name in survey.source_topics},
@@ -129,35 +163,70 @@ def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: Topi
         gone=survey.gone,
         max_record_bytes=survey.max_record_bytes,
         batch_bytes=min((limit for limit in limits if limit is not None), default=BATCH_BYTES),
-        warnings=topic_warnings(survey),
+        warnings=(
+            *topic_warnings(survey, replicas, settings),
+            *changed.warnings,
+            *acls.warnings,
+            *old_record_warnings(pair, survey, settings),
+        ),
+        altered=changed.altered,
+        acls=acls,
     )
 
 
 def topic_changes(flow: MirrorFlow, survey: Survey, *, anew: Collection[str] | None = None) -> TopicChanges:
-    """What is to be created and grown.
+    """What is to be created, grown and altered.
 
     :param anew: only these source topics are looked at, and a topic that was mirrored to is made anew when it is gone.
     :raises TargetTopicGone: a topic that was mirrored to does not exist any more; making it anew would hide that.
     :raises TargetTopicMissing: creation is off in the flow.
     :raises TargetPartitionsFewer: growth is off in the flow.
+    :raises ReplicationImpossible: the target has fewer brokers than new topics are to have replicas.
+    :raises TooFewReplicas: no write to a topic could succeed.
     """
     if anew is None and flow.on_recreated != "restart":
         _check_none_gone(survey)
-    wanted = {name: info for name, info in survey.source_topics.items() if anew is None or name in anew}
-    missing = [name for name in wanted if survey.selection.topics[name] not in survey.target_topics]
+    chosen = {name: info for name, info in survey.source_topics.items() if anew is None or name in anew}
+    missing = [name for name in chosen if survey.selection.topics[name] not in survey.target_topics]
     if missing and not flow.sync_topics.create:
         raise TargetTopicMissing(target_topics=tuple(survey.selection.topics[name] for name in missing))
-    create = tuple(
+    create = _to_create(flow, survey, missing)
+    wanted = {
+        "replication_factor": (flow.replication_factor, [topic.name for topic in create]),
+        "internal_replication_factor": (flow.internal_replication_factor, survey.state_topics_missing),
+    }
+    check_brokers(flow.target.alias, survey.target_brokers, wanted)
+    check_replicas(survey.target_topics, survey.target_settings)
+    settings = plan_topics(flow, survey, survey.target_settings, survey.own_settings)
+    return TopicChanges(create=create, grow=_to_grow(flow, survey, chosen), settings=settings)
+
+
+def _to_create(
+    flow: MirrorFlow, survey: Survey, missing: Collection[str], known: Collection[str] | None = None
+) -> tuple[NewTopic, ...]:
+    return tuple(
         NewTopic(
             name=survey.selection.topics[name],
             partitions=survey.source_topics[name].partitions,
             replication_factor=flow.replication_factor,
-            settings=carried_settings(flow, survey.source_settings.get(name, {})),
+            settings=carried_settings(flow, survey.source_settings.get(name, {}), known),
         )
         for name in missing
     )
+
+
+def _known_only(
+    flow: MirrorFlow, survey: Survey, changes: TopicChanges, known: Collection[str]
+) -> tuple[NewTopic, ...]:
+    """The topics to create, without settings that the target's brokers have no name for."""
+    created = {topic.name for topic in changes.create}
+    missing = [name for name in survey.source_topics if survey.selection.topics[name] in created]
+    return _to_create(flow, survey, missing, known)
+
+
+def _to_grow(flow: MirrorFlow, survey: Survey, chosen: Mapping[str, TopicInfo]) -> dict[str, int]:
     grow: dict[str, int] = {}
-    for name, info in wanted.items():
+    for name, info in chosen.items():
         target = survey.target_topics.get(survey.selection.topics[name])
         if target is not None and target.partitions < info.partitions:
             if not flow.sync_topics.grow:
@@ -165,58 +234,7 @@ def topic_changes(flow: MirrorFlow, survey: Survey, *, anew: Collection[str] | N
                     target_topic=target.name, partitions=target.partitions, needed=info.partitions
                 )
             grow[target.name] = info.partitions
-    return TopicChanges(create=create, grow=grow)
-
-
-def carried_settings(flow: MirrorFlow, settings: Settings) -> dict[str, str]:
-    """Settings of a new target topic: the source's overrides without the excluded ones, its limits, CreateTime.
-
-    The timestamp type is set because a target that stamps records itself would not keep theirs.
-    """
-    carried: dict[str, str] = {}
-    for name, setting in settings.items() if flow.sync_topics.configs else ():
-        limit = CARRIED_WHEN_NOT_DEFAULT.get(name)
-        wanted = setting.overridden or (limit is not None and setting.value != limit)
-        hidden = setting.sensitive or setting.read_only or setting.value is None
-        excluded = any(re.fullmatch(pattern, name) for pattern in flow.sync_topics.config_exclude)
-        if wanted and not hidden and not excluded:
-            carried[name] = str(setting.value)
-    return {**carried, "message.timestamp.type": "CreateTime"}
-
-
-def topic_warnings(survey: Survey) -> tuple[str, ...]:
-    """What will not stop a run now and may hurt later."""
-    stays = "its progress stays until mm2 forget"
-    found = [f"topic {name!r} was mirrored and is not on the source any more; {stays}" for name in survey.gone]
-    for name in sorted({part.topic for part in survey.ledger} & survey.selection.left_out.keys()):
-        found.append(f"topic {name!r} was mirrored and is left out now ({survey.selection.left_out[name]}); {stays}")
-    for name, target_name in survey.selection.topics.items():
-        is_renamed = survey.record.policy == "identity" and target_name != name
-        if is_renamed and name != naming.HEARTBEATS_TOPIC:
-            found.append(
-                f"{name!r} becomes {target_name!r} although names are kept: it ends with 'heartbeats', as "
-                "MirrorMaker 2's own topics do, and gets the name that it would give"
-            )
-    for name, settings in survey.source_settings.items():
-        target = survey.target_settings.get(survey.selection.topics[name], {})
-        largest, takes = (_number(side, "max.message.bytes") for side in (settings, target))
-        if largest is not None and takes is not None and takes < largest:
-            found.append(
-                f"{survey.selection.topics[name]!r} takes records up to {takes} bytes (max.message.bytes), and its "
-                f"source {name!r} up to {largest}: a larger one would stop the mirror"
-            )
-        stamp = target.get("message.timestamp.type")
-        if stamp is not None and stamp.value == "LogAppendTime":
-            found.append(
-                f"{survey.selection.topics[name]!r} stamps records itself (message.timestamp.type=LogAppendTime): "
-                "timestamps will not be those of the source"
-            )
-    return tuple(found)
-
-
-def _number(settings: Settings, name: str) -> int | None:
-    setting = settings.get(name)
-    return int(setting.value) if setting is not None and setting.value else None
+    return grow
 
 
 def _check_none_gone(survey: Survey) -> None:
@@ -226,41 +244,3 @@ def _check_none_gone(survey: Survey) -> None:
             raise TargetTopicGone(
                 target_topic=latest.target_topic, recorded_id=latest.target_topic_id, records=ledger.records
             )
-
-
-def _ensure_internal_topics(flow: MirrorFlow, pair: ClusterPair) -> None:
-    """Create the internal topics on first use, check them on later ones."""
-    partitions = {naming.gate_topic(flow.name): 1, naming.ledger_topic(flow.name): flow.shards}
-    present = pair.target.describe_topics(list(partitions))
-    for name, info in present.items():
-        policy = pair.target.topic_settings([name])[name].get("cleanup.policy")
-        if info.partitions != partitions[name]:
-            problem = f"it has {info.partitions} partition(s), needed are {partitions[name]}"
-            raise StateTopicUnfit(topic=name, problem=problem)
-        if policy is not None and policy.value != "compact":
-            raise StateTopicUnfit(topic=name, problem=f"its cleanup.policy is {policy.value!r}, needed is 'compact'")
-    pair.target.create_topics(
-        [
-            NewTopic(
-                name=name,
-                partitions=count,
-                replication_factor=flow.internal_replication_factor,
-                settings={"cleanup.policy": "compact"},
-            )
-            for name, count in partitions.items()
-            if name not in present
-        ]
-    )
-
-
-def _record_flow(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, owner: str, tick: Tick) -> None:
-    """Write the first flow record, unless another first run just did."""
-    group = naming.lease_group(naming.control_id(flow.name))
-    membership = pair.target.membership(group, naming.gate_topic(flow.name), owner, flow.lease_session_s)
-    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-        lease.acquire(flow.lease_wait_s, tick)
-        standing = read_gate(pair.target, flow.name, tick)
-        if standing is None:
-            write_gate(pair.target, expected=None, new=record, lease=lease, tick=tick)
-        else:
-            check_record(standing, record)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror import errors
-from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_selection, judge
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_named, check_selection, judge
 from airflow_provider_mm2.mirror.model import (
     LedgerEntry,
     LogOffsets,
@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicInfo,
     TopicPartition,
 )
+from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
 
 def flow(**changes: Any) -> MirrorFlow:
@@ -53,6 +54,60 @@ def test_kafkas_own_topics_are_never_taken() -> None:
     open_flow = flow(topics_exclude=[])
     selection = select_topics(open_flow, naming.policy_of(open_flow), ["__consumer_offsets", "__transaction_state"])
     assert not selection.topics
+
+
+@pytest.mark.parametrize("name", ["billing.internal", "audit-internal", "stock.replica", "__audit", ".hidden"])
+def test_a_topic_named_in_full_wins_over_the_rule_for_names(name: str) -> None:
+    """K48: with nothing that excludes it, a topic is mirrored when it is named in full, and only then."""
+    some = flow(topics=[name, "orders.*"], topics_exclude=[])
+    assert name in select_topics(some, naming.policy_of(some), [name]).topics
+    pattern = flow(topics=[f"{name}.*".replace(".h", "[.]h")], topics_exclude=[])
+    assert (name in select_topics(pattern, naming.policy_of(pattern), [name]).topics) == (name == "stock.replica")
+
+
+MIRRORS_OWN = (
+    "mm2-offset-map.f.internal",
+    "mm2-offset-syncs.us.internal",
+    "mm2-configs.us.internal",
+    "us.checkpoints.internal",
+    "source2.source1.checkpoints.internal",
+)
+
+
+@pytest.mark.parametrize("name", MIRRORS_OWN)
+def test_a_mirrors_own_topics_are_never_taken(name: str) -> None:
+    """K48: MirrorMaker 2's state and ours stays where it is, also when it is named in full."""
+    some = flow(topics=[name], topics_exclude=[])
+    assert select_topics(some, naming.policy_of(some), [name]).left_out == {
+        name: "a mirror's own topic, never mirrored"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "excluded", "rule"),
+    [
+        ("billing.internal", None, r"topics_exclude: .*[\-\.]internal"),
+        ("__audit", None, "topics_exclude: __.*"),
+        ("__consumer_offsets", [], "Kafka's own topic, never mirrored"),
+        ("__transaction_state", [], "Kafka's own topic, never mirrored"),
+        ("us.checkpoints.internal", [], "a mirror's own topic, never mirrored"),
+        ("eu.invoices", None, "came from 'eu' itself (a cycle)"),
+    ],
+)
+def test_a_topic_named_in_full_is_never_left_out_silently(name: str, excluded: list[str] | None, rule: str) -> None:
+    """K47, K48: it is refused with the rule that hit it, and the message says how to go on."""
+    some = flow(topics=["orders", name], **({} if excluded is None else {"topics_exclude": excluded}))
+    with pytest.raises(errors.NamedTopicLeftOut) as caught:
+        check_named(some, select_topics(some, naming.policy_of(some), ["orders", name, "other"]))
+    assert caught.value.topics == (f"{name} ({rule})",)
+    assert "topics_exclude" in str(caught.value)
+
+
+def test_what_a_pattern_leaves_out_is_no_error() -> None:
+    """K47: ``eu.invoices``, which only looks as if it came from eu, is left out and listed, as MirrorMaker 2 does."""
+    selection = select_topics(flow(), naming.policy_of(flow()), ["orders", "eu.invoices"])
+    check_named(flow(), selection)
+    assert selection.left_out == {"eu.invoices": "came from 'eu' itself (a cycle)"}
 
 
 def test_cycles_are_left_out() -> None:
@@ -105,6 +160,28 @@ def test_names_too_long() -> None:
     with pytest.raises(errors.NameTooLong) as caught:
         check(some, ["a" * 240, "b" * 239, "c" * 241])
     assert [len(name) for name in caught.value.names] == [250, 251]
+
+
+def test_internal_names_always_fit() -> None:
+    """K75: the longest flow name, aliases and separator that a flow may have leave room in every internal name."""
+    settings = {"bootstrap.servers": "x:1"}
+    some = flow(
+        name="f" * 100,
+        source={"alias": "s" * 100, "settings": settings},
+        target={"alias": "t" * 100, "settings": settings},
+        separator="_" * 10,
+    )
+    policy = naming.policy_of(some)
+    names = [naming.gate_topic(some.name), naming.ledger_topic(some.name), naming.groups_topic(some.name)]
+    for alias in (some.source.alias, some.target.alias):
+        names += [
+            mm2_topics.checkpoints_topic(policy, alias),
+            mm2_topics.offset_syncs_topic(policy, alias),
+            mm2_topics.heartbeats_topic(policy, alias),
+        ]
+    assert max(map(len, names)) <= TOPIC_NAME_LIMIT
+    with pytest.raises(ValueError, match="at most 100 characters"):
+        flow(name="f" * 101)
 
 
 def test_names_that_collide() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.errors import FlowFrozen, SeedRefused, SeedUnreadable
+from airflow_provider_mm2.mirror.flow import TopicSync
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport
@@ -368,6 +369,7 @@ def test_old_records_and_a_short_retention(is_there: bool) -> None:
     world = SeedWorld()
     if is_there:
         world.pair.eu.create_topic("us.orders", 1, {"retention.ms": "604800000"})
+        world.flow = world.flow.model_copy(update={"sync_topics": TopicSync(configs=False)})
     else:
         world.pair.us.delete_topic("orders")
         world.pair.us.create_topic("orders", 1, {"retention.ms": "604800000"})

@@ -8,8 +8,10 @@ import pytest
 from airflow_provider_mm2.mirror import errors
 from airflow_provider_mm2.mirror.clusters.selection import Selection
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.carried import carried_settings
 from airflow_provider_mm2.mirror.interval.survey import Survey
-from airflow_provider_mm2.mirror.interval.topics import carried_settings, topic_changes, topic_warnings
+from airflow_provider_mm2.mirror.interval.topic_warnings import topic_warnings
+from airflow_provider_mm2.mirror.interval.topics import topic_changes
 from airflow_provider_mm2.mirror.model import PartitionLedger, TopicInfo, TopicPartition, TopicSetting
 from tests.mirror.interval.test_book import RECORD
 from tests.mirror.interval.test_plan import ENTRY, flow
@@ -74,7 +76,7 @@ def test_limits_from_the_brokers_default() -> None:
 
 def test_missing_topic_is_created() -> None:
     """K85: a topic that is not on the target is created with as many partitions as its source."""
-    (topic,) = topic_changes(flow(replication_factor=3), survey()).create
+    (topic,) = topic_changes(flow(replication_factor=3), survey(target_brokers=3)).create
     assert (topic.name, topic.partitions, topic.replication_factor) == ("us.orders", 3, 3)
 
 
@@ -109,7 +111,9 @@ def test_warnings() -> None:
         **setting("max.message.bytes", "1048588", overridden=False),
         **setting("message.timestamp.type", "LogAppendTime"),
     }
-    found = topic_warnings(survey(target_topics=on_target(3), target_settings={"us.orders": target}, gone=("old",)))
+    settings = {"us.orders": target}
+    some = survey(target_topics=on_target(3), target_settings=settings, gone=("old",))
+    found = list(topic_warnings(some, {"us.orders": 1}, settings))
     assert len(found) == 3
     assert "'old' was mirrored" in found[0]
     assert "up to 1048588 bytes (max.message.bytes), and its source 'orders' up to 5000000" in found[1]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
-from confluent_kafka.admin import NewPartitions as KafkaNewPartitions
-from confluent_kafka.admin import NewTopic as KafkaNewTopic
+from confluent_kafka.admin import (
+    AclOperation,
+    AdminClient,
+    ConfigResource,
+    DescribeClusterResult,
+    OffsetSpec,
+    ResourceType,
+)
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings, scrubbed
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
@@ -26,7 +31,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.failures import (
 )
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import MirrorError, SettingRefused, TopicDeleted
-from airflow_provider_mm2.mirror.model import LogOffsets, NewTopic, TopicInfo, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition, TopicSetting
 
 T = TypeVar("T")
 
@@ -97,10 +102,22 @@ class Admin:
 
     def cluster_id(self) -> str:
         """Id of the cluster."""
-        description = self.result(
-            self.client.describe_cluster(request_timeout=self.limit_s - 1), "describe the cluster"
+        return str(self._description().cluster_id)
+
+    def broker_count(self) -> int:
+        """Brokers that are up."""
+        return len(self._description().nodes)
+
+    def may_describe_cluster(self) -> bool:
+        """Whether the credentials have the right Describe on the cluster."""
+        future: Future[DescribeClusterResult] = self.client.describe_cluster(
+            include_authorized_operations=True, request_timeout=self.limit_s - 1
         )
-        return str(description.cluster_id)
+        return AclOperation.DESCRIBE in (self.result(future, "describe the cluster").authorized_operations or ())
+
+    def _description(self) -> DescribeClusterResult:
+        future: Future[DescribeClusterResult] = self.client.describe_cluster(request_timeout=self.limit_s - 1)
+        return self.result(future, "describe the cluster")
 
     def list_topics(self) -> dict[str, int]:
         """Partition counts by topic name."""
@@ -159,7 +176,7 @@ class Admin:
         The end is asked for before the LSO: what is written between the two would look like an open transaction.
         """
         starts = self._list_offsets(partitions, OffsetSpec.earliest(), IsolationLevel.READ_UNCOMMITTED)
-        ends = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+        ends = self.ends(partitions)
         stables = self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
         return {
             part: LogOffsets(start=starts[part], stable=stables[part], end=max(ends[part], stables[part]))
@@ -173,6 +190,10 @@ class Admin:
         specs = {part: OffsetSpec.for_timestamp(moment) for part, moment in moments.items()}
         found = self._list_offsets(list(moments), specs, IsolationLevel.READ_COMMITTED)
         return {part: offset if offset >= 0 else None for part, offset in found.items()}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where each log ends; a leader that is being elected is waited for."""
+        return self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def _list_offsets(
         self,
@@ -229,55 +250,6 @@ class Admin:
         """
         with suppress(KafkaException):
             self.client.list_topics(timeout=LEADER_LIMIT_S)
-
-    def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Create topics, leave existing ones alone, and wait until all can be described."""
-        if not topics:
-            return
-        wanted = [
-            KafkaNewTopic(
-                topic.name,
-                num_partitions=topic.partitions,
-                replication_factor=-1 if topic.replication_factor is None else topic.replication_factor,
-                config=dict(topic.settings),
-            )
-            for topic in topics
-        ]
-        futures = self.client.create_topics(wanted, operation_timeout=self.limit_s, request_timeout=self.limit_s)
-        self.settle(futures.values())
-        for name, future in futures.items():
-            try:
-                future.result()
-            except KafkaException as error:
-                if kafka_error(error).code() != kafka_error(error).TOPIC_ALREADY_EXISTS:
-                    raise self.failure(error, f"create topic {name!r}") from error
-        self._await_partitions({topic.name: topic.partitions for topic in topics})
-
-    def grow_topic(self, topic: str, partitions: int) -> None:
-        """Raise a topic's partition count and wait until it shows; one that has as many already is left as it is."""
-        futures = self.client.create_partitions([KafkaNewPartitions(topic, partitions)], operation_timeout=self.limit_s)
-        self.settle(futures.values())
-        try:
-            futures[topic].result()
-        except KafkaException as error:
-            found = self.describe_topics([topic]).get(topic)
-            if found is None or found.partitions < partitions:
-                raise self.failure(error, f"grow topic {topic!r} to {partitions} partitions", topic) from error
-        self._await_partitions({topic: partitions})
-
-    def _await_partitions(self, wanted: Mapping[str, int]) -> None:
-        """Wait until every broker's metadata shows the topics and every partition has an offset to tell."""
-        deadline = time.monotonic() + self.limit_s
-        while True:
-            found = self.describe_topics(list(wanted))
-            missing = [name for name in wanted if name not in found]
-            if not missing:
-                parts = [TopicPartition(name, index) for name in wanted for index in range(found[name].partitions)]
-                self._list_offsets(parts, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
-                return
-            if time.monotonic() > deadline:
-                raise self.watch.unreachable(self.limit_s)
-            self.client.poll(0.05)
 
     def close(self) -> None:
         """Serve what is left and let the client go, here and now.

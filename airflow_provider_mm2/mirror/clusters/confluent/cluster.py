@@ -9,13 +9,19 @@ from itertools import islice
 from confluent_kafka import Message
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings, producer_settings
+from airflow_provider_mm2.mirror.clusters.confluent.acls import create_acls, topic_acls
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.groups import Groups
 from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader, bytes_of, record_of
-from airflow_provider_mm2.mirror.clusters.confluent.removal import delete_topics
+from airflow_provider_mm2.mirror.clusters.confluent.topics import (
+    alter_topic_settings,
+    create_topics,
+    delete_topics,
+    grow_topic,
+)
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
@@ -25,6 +31,7 @@ from airflow_provider_mm2.mirror.model import (
     LogRecord,
     NewTopic,
     Record,
+    TopicAcl,
     TopicInfo,
     TopicPartition,
     TopicSetting,
@@ -53,6 +60,10 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         return self.admin.cluster_id()
 
+    def broker_count(self) -> int:
+        """See :class:`ClusterReader`."""
+        return self.admin.broker_count()
+
     def list_topics(self) -> Mapping[str, int]:
         """See :class:`ClusterReader`."""
         return self.admin.list_topics()
@@ -64,6 +75,10 @@ class ConfluentCluster:
     def topic_settings(self, names: Collection[str]) -> Mapping[str, Mapping[str, TopicSetting]]:
         """See :class:`ClusterReader`."""
         return self.admin.topic_settings(names)
+
+    def topic_acls(self) -> Sequence[TopicAcl]:
+        """See :class:`ClusterReader`."""
+        return topic_acls(self.admin)
 
     def log_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogOffsets]:
         """See :class:`ClusterReader`."""
@@ -120,11 +135,21 @@ class ConfluentCluster:
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """See :class:`TargetCluster`."""
-        self.admin.create_topics(topics)
+        create_topics(self.admin, topics)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """See :class:`TargetCluster`."""
-        self.admin.grow_topic(topic, partitions)
+        grow_topic(self.admin, topic, partitions)
+
+    def alter_topic_settings(
+        self, changes: Mapping[str, Mapping[str, str | None]], tick: Tick
+    ) -> Mapping[str, MirrorError]:
+        """See :class:`TargetCluster`."""
+        return alter_topic_settings(self.admin, changes, tick) if changes else {}
+
+    def create_acls(self, acls: Collection[TopicAcl]) -> None:
+        """See :class:`TargetCluster`."""
+        create_acls(self.admin, acls)
 
     def delete_topics(self, topics: Collection[str]) -> None:
         """See :class:`TargetCluster`."""

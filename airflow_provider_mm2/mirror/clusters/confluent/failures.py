@@ -42,6 +42,9 @@ NO_TOPIC = frozenset(
         KafkaError.UNKNOWN_TOPIC_ID,
     }
 )
+REFUSED_SETTINGS = frozenset({KafkaError.INVALID_CONFIG, KafkaError.INVALID_REQUEST})
+"""What brokers say of a topic setting that they do not know, or of a value that they do not take."""
+
 FENCES = frozenset(
     {
         KafkaError._FENCED,
