@@ -76,7 +76,7 @@ def test_every_key_that_an_import_honours_is_documented() -> None:
     fields = {field for row in table.splitlines()[2:] for field in re.findall(r"`([a-z_.]+)`", row.split("|")[2])}
     own_code = {"source.cluster.alias", "target.cluster.alias", "replication.policy.class", "replication.factor"}
     own_code |= {"replication.policy.separator", "offset-syncs.topic.replication.factor"}
-    own_code |= {"checkpoints.topic.replication.factor"}
+    own_code |= {"checkpoints.topic.replication.factor", "sync.topic.acls.enabled", "use.defaults.from"}
     assert documented == own_code | {key for key, known in KEYS.items() if known.field is not None}
     assert fields <= {key for key, _ in fields_of(MirrorFlow)}
 

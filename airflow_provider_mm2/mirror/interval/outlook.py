@@ -18,6 +18,7 @@ from airflow_provider_mm2.mirror.interval.change_topics import unknown_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
+from airflow_provider_mm2.mirror.interval.retention import partitions_of
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import old_record_warnings, topic_warnings
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, setting_rows, topic_changes
@@ -93,11 +94,7 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
     settings = _settings_to_be(survey, changes)
     replicas = {name: info.replication_factor for name, info in survey.target_topics.items()}
-    every = [
-        TopicPartition(name, index)
-        for name, info in sorted(survey.source_topics.items())
-        for index in range(info.partitions)
-    ]
+    every = list(partitions_of((name, info.partitions) for name, info in sorted(survey.source_topics.items())))
     facts = _facts(pair, survey, every, tick)
     new = [part for part in every if part not in facts]
     logs = pair.source.log_offsets(new)

@@ -14,9 +14,6 @@ from airflow_provider_mm2.mirror.mm2_import.keys import KEYS, OLD_NAMES, Key, Ki
 from airflow_provider_mm2.mirror.mm2_import.naming_keys import naming
 from airflow_provider_mm2.mirror.mm2_import.values import is_provided, read_number, read_switch
 
-CARRIES_ACCESS_RULES = False
-"""Whether a flow has ``sync_topics.acls`` and ``sync_topics.use_defaults_from``; until then both keys are listed."""
-
 NEWER_EXCLUDE = (r"mm2.*\.internal", r".*\.replica", r"__.*")
 """Source: MirrorMaker 2 (4.x), ``DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT``."""
 
@@ -159,17 +156,11 @@ class _Draft:
         """Access rules and what becomes of settings that the source has only by default."""
         rules, defaults = (self.options.get(key) for key in ("sync.topic.acls.enabled", "use.defaults.from"))
         wanted = None if rules is None else read_switch(rules, self.findings)
-        if not CARRIES_ACCESS_RULES:
-            if rules is None:
-                self.findings.tell_absent("sync.topic.acls.enabled", *reasons.ACLS_ABSENT)
-            elif wanted:
-                self.findings.tell(rules, *reasons.ACLS)
-            if defaults is not None:
-                self.findings.tell(defaults, *reasons.CONFIG_DEFAULTS)
-            return
         if rules is None:
             self.findings.tell_absent("sync.topic.acls.enabled", *reasons.ACLS_TO_ASK_FOR)
         elif wanted is not None:
             self._put("sync_topics.acls", wanted)
         if defaults is not None:
-            self._put("sync_topics.use_defaults_from", defaults.value.strip().lower())
+            # MirrorMaker 2 takes all but "source" for the target.
+            is_source = defaults.value.strip().lower() == "source"
+            self._put("sync_topics.use_defaults_from", "source" if is_source else "target")

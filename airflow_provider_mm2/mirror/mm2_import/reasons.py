@@ -68,14 +68,6 @@ INTERNAL_SEPARATOR = Reason(
     "the separator counts in the flow's checkpoints and offset syncs, too",
     "let clients look for the names with the separator; what MirrorMaker 2 left under '.' is not read",
 )
-CONFIG_DEFAULTS = Reason(
-    "the target's defaults stay: only settings that the source's topic overrides are carried over",
-    "set what must be equal on the topics of the source",
-)
-ACLS = Reason("access rules are not carried over yet", "create the rules on the target by your own means")
-ACLS_ABSENT = Reason(
-    "MirrorMaker 2 carries access rules over by default; a flow does not", "create the rules on the target yourself"
-)
 ACLS_TO_ASK_FOR = Reason(
     "MirrorMaker 2 carries access rules over by default; a flow does so only when told to",
     "set sync_topics.acls: true in the flow for the same",

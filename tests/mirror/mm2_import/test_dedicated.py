@@ -229,16 +229,7 @@ def test_a_policy_of_ones_own_stops_the_run() -> None:
 
 
 def test_access_rules_and_defaults() -> None:
-    """Neither is carried over yet: both are listed, and ``false`` is what a flow does anyway."""
-    lines = told(imported(dedicated("sync.topic.acls.enabled = true", "us->eu.use.defaults.from = source")))
-    assert lines["sync.topic.acls.enabled"].startswith("access rules are not carried over yet")
-    assert lines["us->eu.use.defaults.from"].startswith("the target's defaults stay")
-    assert "sync.topic.acls.enabled" not in told(imported(dedicated("sync.topic.acls.enabled = false")))
-
-
-def test_access_rules_and_defaults_once_a_flow_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By one switch both become keys of the flow; without the key MirrorMaker 2's default is told."""
-    monkeypatch.setattr(options, "CARRIES_ACCESS_RULES", True)
+    """Both are keys of the flow; without the key MirrorMaker 2's default, which is to carry rules over, is told."""
     entries = {"sync.topic.acls.enabled": "TRUE", "use.defaults.from": "source"}
     given = {key: Given(key=key, value=value, where="here") for key, value in entries.items()}
     findings = Findings()
