@@ -161,6 +161,8 @@ class _Draft:
         elif wanted is not None:
             self._put("sync_topics.acls", wanted)
         if defaults is not None:
-            # MirrorMaker 2 takes all but "source" for the target.
-            is_source = defaults.value.strip().lower() == "source"
-            self._put("sync_topics.use_defaults_from", "source" if is_source else "target")
+            side = defaults.value.strip().lower()
+            if side in ("source", "target"):
+                self._put("sync_topics.use_defaults_from", side)
+            else:
+                self.findings.tell(defaults, *reasons.DEFAULTS_OF_TARGET)

@@ -68,6 +68,7 @@ INTERNAL_SEPARATOR = Reason(
     "the separator counts in the flow's checkpoints and offset syncs, too",
     "let clients look for the names with the separator; what MirrorMaker 2 left under '.' is not read",
 )
+DEFAULTS_OF_TARGET = Reason("MirrorMaker 2 takes all but 'source' for 'target', as a flow does", "nothing to do")
 ACLS_TO_ASK_FOR = Reason(
     "MirrorMaker 2 carries access rules over by default; a flow does so only when told to",
     "set sync_topics.acls: true in the flow for the same",
