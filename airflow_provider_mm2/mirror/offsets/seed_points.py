@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, LogRecord, Record, TopicPartition
 from airflow_provider_mm2.mirror.moments import from_ms, show, to_ms
 from airflow_provider_mm2.mirror.offsets.connect_offsets import ConnectOffset, read_offsets
+from airflow_provider_mm2.mirror.offsets.failover_point import read_failover_points
 from airflow_provider_mm2.mirror.offsets.refine import Seen, fingerprint
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed, SeedKind, read_file
 from airflow_provider_mm2.mirror.offsets.tail_match import NoCopyEnd, find_copy_end
@@ -66,6 +67,7 @@ class PointFinder:
             SeedKind.PROGRESS_GROUP: self._progress_group,
             SeedKind.CONNECT: self._connect,
             SeedKind.MATCH: self._match,
+            SeedKind.FAILOVER: self._failover,
         }
         return kinds[seed.kind](seed)
 
@@ -144,6 +146,18 @@ class PointFinder:
         """All partitions of a topic, each to its end: keys are spread over them."""
         for number in range(cluster.describe_topics([topic])[topic].partitions):
             yield from cluster.read_state(TopicPartition(topic, number), self._tick)
+
+    def _failover(self, seed: Seed) -> Points:
+        try:
+            known = read_failover_points(self._pair, self._tick)
+        except ValueError as error:
+            raise SeedUnreadable(seed=str(seed), problem=str(error)) from error
+        return {
+            part: Point(offset=known[part][1], why=f"behind what flow {known[part][0]!r} brought before the failover")
+            if part in known
+            else NoPoint(why="no flow in the opposite direction brought any of it")
+            for part in self._pairs
+        }
 
     def _match(self, seed: Seed) -> Points:
         return {part: self._matched(part, target) for part, target in self._pairs.items()}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from airflow_provider_mm2.mirror.errors import FlowFrozen, SeedRefused, SeedUnreadable
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.errors import FlowFrozen, MirrorError, SeedRefused, SeedUnreadable
 from airflow_provider_mm2.mirror.flow import TopicSync
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import ActiveSide, TopicPartition
 from airflow_provider_mm2.mirror.state import lease
+from airflow_provider_mm2.mirror.state.gate import KEY, encode, read_gate
 from tests.fakes.log import Message, Outcome
+from tests.fakes.reader import FakeReader, FakeTarget
 from tests.mirror.interval.seed_world import GROUP, SeedWorld
 from tests.mirror.offsets.group_world import BASE_MS, Killed
 
@@ -420,22 +423,45 @@ def test_a_source_topic_made_anew() -> None:
     assert world.values() == [*range(5), *range(100, 108)]
 
 
+def freeze(world: SeedWorld) -> None:
+    """Let a failover have frozen the flow."""
+    record = read_gate(world.pair.target, "f", lambda: None)
+    assert record is not None
+    frozen = encode(replace(record, frozen=True, active_side=ActiveSide.TARGET))
+    world.pair.eu.produce(naming.gate_topic("f"), 0, Message(key=KEY, value=frozen))
+
+
 def test_a_frozen_flow_is_not_seeded() -> None:
     """While a failover forbids runs, a seed writes nothing either."""
-    from dataclasses import replace
-
-    from airflow_provider_mm2.mirror.clusters import naming
-    from airflow_provider_mm2.mirror.state.gate import KEY, encode, read_gate
-
     world = SeedWorld()
     world.write(5)
     world.run()
-    record = read_gate(world.pair.target, "f", lambda: None)
-    assert record is not None
-    frozen: Any = Message(key=KEY, value=encode(replace(record, frozen=True)))
-    world.pair.eu.produce(naming.gate_topic("f"), 0, frozen)
+    freeze(world)
     with pytest.raises(FlowFrozen):
         world.seed("earliest", force=True)
+
+
+def test_the_failover_point() -> None:
+    """The way back begins behind what the flow brought before the failover: nothing comes home twice."""
+    world = SeedWorld()
+    world.flow = world.flow.model_copy(update={"replication_policy": "identity"})
+    world.write(10)
+    world.run()
+    back = SeedWorld()
+    back.pair.us, back.pair.eu, back.pair.clock = world.pair.eu, world.pair.us, world.pair.clock
+    back.pair.source, back.pair.target = FakeReader(back.pair.us), FakeTarget(back.pair.eu)
+    update = {"name": "back", "source": world.flow.target, "target": world.flow.source, "topics": ("orders",)}
+    back.flow = world.flow.model_copy(update=update)
+    with pytest.raises(MirrorError):
+        back.seed("failover")
+    freeze(world)
+    world.pair.eu.produce("orders", 0, *world.numbered(5, 100))
+    assert row(back.seed("failover")) == (None, 11)  # a marker is behind the ten records
+    back.run()
+    values = [int(message.value or b"") for _, message in world.pair.us.visible("orders", 0)]
+    assert values == [*range(10), *range(100, 105)]
+    with pytest.raises(SeedUnreadable, match="no flow from"):
+        SeedWorld().seed("failover")
 
 
 def test_match_after_the_target_lost_records() -> None:
