@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,17 @@ def test_cut_blocks_are_what_they_are_cut_from(page: Path) -> None:
     blocks = re.findall(r"<!-- from (\S+) -->\n```\w*\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
     for name, block in blocks:
         assert block in (ROOT / name).read_text("utf-8"), f"{page.name}: {name}"
+
+
+def test_what_to_import_can_be_imported() -> None:
+    """Every name in docs/python.md is in the module that it names."""
+    rows = re.findall(
+        r"^\| (`.*`)[^|]* \| `(airflow_provider_mm2\.[\w.]+)` \|$", (ROOT / "docs/python.md").read_text("utf-8"), re.M
+    )
+    assert len(rows) >= 14
+    for names, module in rows:
+        for name in re.findall(r"`(\w+)`", names):
+            assert hasattr(import_module(module), name), (module, name)
 
 
 def test_the_first_screen_shows_a_short_dag() -> None:
