@@ -33,9 +33,12 @@ def state_of(lab: Lab, group: str) -> GroupState:
     return found
 
 
-def commit(lab: Lab, group: str, offsets: dict[TopicPartition, int]) -> object:
+def commit(
+    lab: Lab, group: str, offsets: dict[TopicPartition, int], metadata: dict[TopicPartition, str] | None = None
+) -> object:
     """Commit a target group's offsets; what is said of it."""
-    return lab.pair.target.commit_groups({group: offsets}, no_tick)[group]
+    wanted = GroupOffsets(offsets=offsets, metadata=metadata or {})
+    return lab.pair.target.commit_groups({group: wanted}, no_tick)[group]
 
 
 def test_unknown_group(lab: Lab, group: str) -> None:
@@ -62,9 +65,10 @@ def test_commit(lab: Lab, route: Route, group: str) -> None:
     """Offsets of a group without members are written, and stand beside those it has."""
     other = TopicPartition(lab.new_name(), 0)
     lab.create_topic(Side.TARGET, other.topic)
-    assert commit(lab, group, {other: 4}) == {}
+    assert commit(lab, group, {other: 4}, {other: "step 3, \u00fc"}) == {}
     assert commit(lab, group, {route.target(): 5}) == {}
-    assert offsets_of(lab, group) == GroupOffsets(offsets={route.target(): 5, other: 4})
+    both = {route.target(): 5, other: 4}
+    assert offsets_of(lab, group) == GroupOffsets(offsets=both, metadata={other: "step 3, \u00fc"})
     assert state_of(lab, group) == GroupState(name=group, exists=True)
 
 
