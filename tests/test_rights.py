@@ -46,11 +46,6 @@ RESOURCES = {
     "group": ResourceType.GROUP,
     "transactional id": ResourceType.TRANSACTIONAL_ID,
 }
-CHECKING = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    # The brokers' own connections carry no name.
-    "super.users": "User:admin;User:ANONYMOUS",
-}
 
 
 def documented(side: str) -> Iterator[AclBinding]:
@@ -181,10 +176,8 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     """
     pair = LocalPair(
         kafka_folder / "pair",
-        security="sasl_plaintext",
+        security="sasl_ssl",
         users={"admin": "a", "mirror": "m", "poor": "p"},
-        source_properties=CHECKING,
-        target_properties=CHECKING,
     ).start()
     admin = {side: AdminClient(settings) for side, settings in pair.addresses.items()}
     for side, client in admin.items():

@@ -35,6 +35,7 @@ class Broker:
     :param folder: everything of this broker, and the mark its process is found by.
     :param port: where clients reach it.
     :param probe: client settings of the cluster, to ask whether it serves.
+    :param format_arguments: what else its storage is formatted with.
     """
 
     cluster: str
@@ -46,6 +47,7 @@ class Broker:
     probe: Mapping[str, str]
     classpath: str
     jvm_options: Sequence[str] = DEFAULT_JVM_OPTIONS
+    format_arguments: Sequence[str] = ()
 
     @property
     def log_file(self) -> Path:
@@ -83,7 +85,7 @@ class Broker:
         """Begin to format the storage, throwing away what an unfinished attempt left."""
         shutil.rmtree(self.folder / "data", ignore_errors=True)
         self.format_log_file.unlink(missing_ok=True)
-        arguments = ["format", "-t", self.cluster_id, "-c", str(self._properties_file)]
+        arguments = ["format", "-t", self.cluster_id, "-c", str(self._properties_file), *self.format_arguments]
         # Marked apart, or an orphan of a killed start would pass for the broker.
         own = self.folder / "format"
         return self._java("kafka.tools.StorageTool", arguments, own, self.format_log_file, _SHORT_LIVED)

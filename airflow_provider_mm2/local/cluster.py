@@ -25,6 +25,7 @@ from airflow_provider_mm2.local.spec import (
     Security,
     broker_properties,
     client_settings,
+    format_arguments,
     java_client_settings,
 )
 from airflow_provider_mm2.local.startup import start_brokers
@@ -151,6 +152,7 @@ class LocalCluster:
             probe=self.client_settings,
             classpath=classpath,
             jvm_options=self._jvm_options,
+            format_arguments=format_arguments(self.spec),
         )
 
     @property

@@ -11,7 +11,10 @@ HOST = "127.0.0.1"
 
 
 class Security(str, Enum):
-    """How clients talk to the brokers. Brokers talk to each other in plain text on a listener of their own."""
+    """How clients talk to the brokers. Brokers talk to each other in plain text on a listener of their own.
+
+    With SASL_SSL clients log in by SCRAM over TLS, and brokers check what each user may do; the first may do all.
+    """
 
     PLAINTEXT = "plaintext"
     SASL_PLAINTEXT = "sasl_plaintext"
@@ -21,6 +24,11 @@ class Security(str, Enum):
     def protocol(self) -> str:
         """Kafka's name for it."""
         return self.value.upper()
+
+    @property
+    def mechanism(self) -> str:
+        """How users log in."""
+        return "SCRAM-SHA-256" if self is Security.SASL_SSL else "PLAIN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +116,28 @@ def _small_and_lasting(brokers: int) -> dict[str, str]:
 def _security_properties(spec: ClusterSpec, tls_folder: Path) -> dict[str, str]:
     if spec.security is Security.PLAINTEXT:
         return {}
-    users = " ".join(f"user_{name}={_quoted(password)}" for name, password in spec.users.items())
-    login = f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};"
-    properties = {
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.client.plain.sasl.jaas.config": login,
+    if spec.security is Security.SASL_PLAINTEXT:
+        users = " ".join(f"user_{name}={_quoted(password)}" for name, password in spec.users.items())
+        login = f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};"
+        return {"sasl.enabled.mechanisms": "PLAIN", "listener.name.client.plain.sasl.jaas.config": login}
+    login = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    return {
+        "sasl.enabled.mechanisms": spec.security.mechanism,
+        f"listener.name.client.{spec.security.mechanism.lower()}.sasl.jaas.config": login,
+        "listener.name.client.ssl.keystore.type": "PEM",
+        "listener.name.client.ssl.keystore.location": str(tls_folder / "server.pem"),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        # The brokers' own connections carry no name.
+        "super.users": f"User:{next(iter(spec.users))};User:ANONYMOUS",
     }
-    if spec.security is Security.SASL_SSL:
-        properties["listener.name.client.ssl.keystore.type"] = "PEM"
-        properties["listener.name.client.ssl.keystore.location"] = str(tls_folder / "server.pem")
-    return properties
+
+
+def format_arguments(spec: ClusterSpec) -> list[str]:
+    """What the formatting of a storage is told beside the cluster's id: SCRAM credentials lie in the metadata."""
+    if spec.security is not Security.SASL_SSL:
+        return []
+    entries = (f"[name={_quoted(name)},password={_quoted(password)}]" for name, password in spec.users.items())
+    return [word for entry in entries for word in ("--add-scram", f"{spec.security.mechanism}={entry}")]
 
 
 def _quoted(text: str) -> str:
@@ -131,7 +151,7 @@ def client_settings(spec: ClusterSpec, bootstrap: str, *, tls_folder: Path) -> d
     if spec.security is not Security.PLAINTEXT:
         name, password = next(iter(spec.users.items()))
         settings["security.protocol"] = spec.security.protocol
-        settings["sasl.mechanism"] = "PLAIN"
+        settings["sasl.mechanism"] = spec.security.mechanism
         settings["sasl.username"] = name
         settings["sasl.password"] = password
     if spec.security is Security.SASL_SSL:
@@ -145,8 +165,9 @@ def java_client_settings(settings: Mapping[str, str]) -> dict[str, str]:
     if "sasl.username" in settings:
         translated["security.protocol"] = settings["security.protocol"]
         translated["sasl.mechanism"] = settings["sasl.mechanism"]
+        kind = "plain.Plain" if settings["sasl.mechanism"] == "PLAIN" else "scram.Scram"
         translated["sasl.jaas.config"] = (
-            "org.apache.kafka.common.security.plain.PlainLoginModule required"
+            f"org.apache.kafka.common.security.{kind}LoginModule required"
             f" username={_quoted(settings['sasl.username'])} password={_quoted(settings['sasl.password'])};"
         )
     if "ssl.ca.location" in settings:

@@ -12,6 +12,7 @@ from airflow_provider_mm2.local.spec import (
     Security,
     broker_properties,
     client_settings,
+    format_arguments,
     java_client_settings,
 )
 
@@ -75,11 +76,23 @@ def test_sasl_ssl_clients_get_user_and_authority() -> None:
     assert settings == {
         "bootstrap.servers": "h:1",
         "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
+        "sasl.mechanism": "SCRAM-SHA-256",
         "sasl.username": "alice",
         "sasl.password": "secret",
         "ssl.ca.location": "/pair/source/tls/ca.pem",
     }
     java = java_client_settings(settings)
-    assert java["sasl.jaas.config"].endswith('required username="alice" password="secret";')
+    login = java["sasl.jaas.config"]
+    assert login.endswith('scram.ScramLoginModule required username="alice" password="secret";')
     assert (java["ssl.truststore.type"], java["ssl.truststore.location"]) == ("PEM", "/pair/source/tls/ca.pem")
+
+
+def test_sasl_ssl_brokers_know_users_and_check_them() -> None:
+    """SCRAM credentials are written when the storage is formatted, and the first user alone may do everything."""
+    spec = ClusterSpec(name="source", security=Security.SASL_SSL, users={"alice": 'x"y', "bob": "c"})
+    assert format_arguments(spec) == [
+        *("--add-scram", 'SCRAM-SHA-256=[name="alice",password="x\\"y"]'),
+        *("--add-scram", 'SCRAM-SHA-256=[name="bob",password="c"]'),
+    ]
+    assert properties_of(spec)["super.users"] == "User:alice;User:ANONYMOUS"
+    assert format_arguments(ClusterSpec(name="source", security=Security.SASL_PLAINTEXT)) == []
