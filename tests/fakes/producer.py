@@ -115,16 +115,27 @@ class FakeStateWriter:
         """Write all records in one transaction, or none."""
         tick()
         self._producer.begin()
+        written: set[TopicPartition] = set()
         try:
             for record in records:
                 append_state(self._producer, record)
+                written.add(TopicPartition(record.topic, record.partition))
         except TopicDeleted:
             self._producer.abort()
             raise
         self._producer.commit()
+        await_visible(self._cluster, written, tick)
 
     def close(self) -> None:
         """Nothing to let go."""
+
+
+def await_visible(cluster: FakeCluster, partitions: Iterable[TopicPartition], tick: Tick) -> None:
+    """Tick and let seconds pass until nothing of these logs is hidden."""
+    for partition in partitions:
+        while cluster.log(partition).stable < cluster.log(partition).end:
+            tick()
+            cluster.clock.advance(1)
 
 
 def append_state(producer: FakeProducer, record: StateRecord) -> None:
