@@ -20,6 +20,8 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_provider_mm2.mirror.model import Delivery
+
 TOPIC_NAME_LIMIT = 249
 """Longest topic name a broker takes. Source: Kafka, ``Topic.MAX_NAME_LENGTH``."""
 
@@ -179,6 +181,7 @@ class MirrorFlow(_Settings):
     :param cut: ``interval`` ends a partition before the first record stamped at or after the interval's end,
         ``end`` copies all there is.
     :param strict: refuse a run whose interval does not begin where the last one ended.
+    :param delivery: ``exactly_once`` by transactions, ``at_least_once`` where the target has none for us.
     :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
     """
 
@@ -195,7 +198,7 @@ class MirrorFlow(_Settings):
     cut: Cut = Cut.INTERVAL
     strict: StrictBool = False
     chunk: Chunk = Chunk()
-    delivery: Literal["exactly_once"] = "exactly_once"
+    delivery: Delivery = Delivery.EXACTLY_ONCE
     engine: Literal["bounded"] = "bounded"
     on_gap: Literal["stop"] = "stop"
     on_recreated: Literal["stop"] = "stop"
