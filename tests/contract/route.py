@@ -11,6 +11,7 @@ from airflow_provider_mm2.mirror.model import (
     CopiedRange,
     CopierSettings,
     CopyRange,
+    Delivery,
     Segment,
     TopicPartition,
 )
@@ -37,6 +38,11 @@ class Route:
     topic: str
     target_topic: str
     _copiers: list[Copier] = field(default_factory=list)
+
+    @property
+    def marker(self) -> int:
+        """Offsets on the target that a chunk takes beside its records."""
+        return 1 if self.lab.delivery is Delivery.EXACTLY_ONCE else 0
 
     def source(self, partition: int = 0) -> TopicPartition:
         """A partition of the source topic."""
@@ -83,7 +89,14 @@ class Route:
             leader_epoch=leader_epoch,
         )
 
-    def copier(self, *, silence_limit_s: int = 30, max_record_bytes: int = 1_048_588, fence: bool = True) -> Copier:
+    def copier(
+        self,
+        *,
+        silence_limit_s: int = 30,
+        max_record_bytes: int = 1_048_588,
+        fence: bool = True,
+        watched: tuple[TopicPartition, ...] = (),
+    ) -> Copier:
         """A copy engine of the flow, closed when the test is over."""
         settings = CopierSettings(
             flow=self.flow,
@@ -92,6 +105,7 @@ class Route:
             transaction_timeout_s=60,
             max_record_bytes=max_record_bytes,
             silence_limit_s=silence_limit_s,
+            watched=watched,
         )
         copier = self.lab.pair.copier(settings)
         self._copiers.append(copier)

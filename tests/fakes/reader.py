@@ -9,6 +9,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, 
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, HeaderUnfaithful, KafkaBusy, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
+    Delivery,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -21,6 +22,7 @@ from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership
 from tests.fakes.log import Message
+from tests.fakes.plain_producer import FakePlainWriter
 from tests.fakes.producer import FakeStateWriter
 
 PENDING_LIMIT_S = 60
@@ -161,6 +163,10 @@ def _record_of(partition: TopicPartition, offset: int, message: Message) -> Reco
 class FakeTarget(FakeReader):
     """A fake cluster as a target."""
 
+    def __init__(self, cluster: FakeCluster, delivery: Delivery = Delivery.EXACTLY_ONCE) -> None:
+        super().__init__(cluster)
+        self._delivery = delivery
+
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create those that do not exist."""
         self._cluster.reach()
@@ -222,4 +228,6 @@ class FakeTarget(FakeReader):
 
     def state_writer(self, transactional_id: str) -> StateWriter:
         """A writer of state records."""
+        if self._delivery is Delivery.AT_LEAST_ONCE:
+            return FakePlainWriter(self._cluster)
         return FakeStateWriter(self._cluster, transactional_id)

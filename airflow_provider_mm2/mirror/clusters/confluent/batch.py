@@ -10,13 +10,8 @@ from itertools import accumulate
 
 from confluent_kafka import KafkaError, Message
 
-from airflow_provider_mm2.mirror.errors import (
-    ForeignWrites,
-    MirrorError,
-    RecordRefused,
-    TimestampZero,
-    TransactionFailed,
-)
+from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
+from airflow_provider_mm2.mirror.errors import MirrorError, RecordRefused, TimestampZero
 from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment
 
 
@@ -31,6 +26,11 @@ class Run:
         self.first: int | None = None
         self.last: int | None = None
         self.error: KafkaError | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Target offsets from its first record to its last, ``[start, end)``."""
+        return self.first or 0, (self.last or 0) + 1
 
     def first_delivered(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of the first message."""
@@ -155,16 +155,16 @@ class PartitionCopy:
         if self.position >= self.range.end and self.ended is None:
             self.ended = RangeEnd.BOUND
 
-    def copied(self, transactional_id: str) -> CopiedRange:
+    def copied(self, sending: Sending) -> CopiedRange:
         """What the chunk brought, once all its deliveries are in.
 
-        :raises ForeignWrites: the target offsets of a run have a hole, so somebody else wrote in between.
-        :raises TransactionFailed: a delivery failed or its offset is not known.
+        :param sending: says what error it is that a run has a hole on the target, or that a delivery failed or its
+            offset is not known.
         """
         return CopiedRange(
             source=self.range.source,
             next_offset=self.position,
-            segments=self._segments(transactional_id),
+            segments=self._segments(sending),
             records=self.records,
             bytes=self.bytes,
             leader_epoch=self.leader_epoch,
@@ -173,10 +173,10 @@ class PartitionCopy:
             future_records=self.future_records,
         )
 
-    def _segments(self, transactional_id: str) -> tuple[Segment, ...]:
+    def _segments(self, sending: Sending) -> tuple[Segment, ...]:
         segments: list[Segment] = []
         for run in self.runs:
-            target = self._target_start(run, transactional_id)
+            target = self._target_start(run, sending)
             starts = accumulate((count for _, count in run.pieces), initial=target)
             for (source_start, count), target_start in zip(run.pieces, starts, strict=False):
                 before = segments[-1] if segments else None
@@ -190,28 +190,19 @@ class PartitionCopy:
                     segments.append(Segment(source_start=source_start, target_start=target_start, count=count))
         return tuple(segments)
 
-    def _target_start(self, run: Run, transactional_id: str) -> int:
+    def _target_start(self, run: Run, sending: Sending) -> int:
         if run.error is not None:
-            raise self.refused(run.error, transactional_id)
+            raise self.refused(run.error, sending)
         if run.first is None or run.last is None or min(run.first, run.last) < 0:
             # librdkafka reports success without an offset where the broker had the batch already.
-            problem = f"a delivery to {self.range.target} came without an offset"
-            raise TransactionFailed(transactional_id=transactional_id, problem=problem)
-        span = run.last - run.first + 1
-        if span != run.count:
-            raise ForeignWrites(
-                target_topic=self.range.target.topic,
-                partition=self.range.target.partition,
-                records=span - run.count,
-                start=run.first,
-                end=run.last + 1,
-            )
+            raise sending.undelivered(f"a delivery to {self.range.target} came without an offset")
+        if run.last - run.first + 1 != run.count:
+            raise sending.pierced(self.range.target, run)
         return run.first
 
-    def refused(self, error: KafkaError, transactional_id: str) -> MirrorError:
+    def refused(self, error: KafkaError, sending: Sending) -> MirrorError:
         """Our error for a delivery that the target refused."""
         target = self.range.target
         if error.code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
             return RecordRefused(target_topic=str(target), problem=error.str())
-        problem = f"a delivery to {target} failed: {error.name()} ({error.str()})"
-        return TransactionFailed(transactional_id=transactional_id, problem=problem)
+        return sending.undelivered(f"a delivery to {target} failed: {error.name()} ({error.str()})")

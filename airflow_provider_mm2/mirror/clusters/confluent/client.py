@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, resolve_settings
+from airflow_provider_mm2.mirror.clusters.confluent.at_least_once import AtLeastOnce
 from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 from airflow_provider_mm2.mirror.clusters.confluent.copy import ConfluentCopier
+from airflow_provider_mm2.mirror.clusters.confluent.exactly_once import ExactlyOnce
+from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.model import (
-    CopierSettings,
-)
+from airflow_provider_mm2.mirror.model import CopierSettings, Delivery
+
+_SENDINGS: Mapping[Delivery, Callable[[ConfluentCluster, CopierSettings], Sending]] = {
+    Delivery.EXACTLY_ONCE: ExactlyOnce,
+    Delivery.AT_LEAST_ONCE: AtLeastOnce,
+}
 
 
 class ConfluentPair:
-    """Both clusters of a flow."""
+    """Both clusters of a flow, and how records get from one to the other."""
 
-    def __init__(self, *, source: ConfluentCluster, target: ConfluentCluster) -> None:
+    def __init__(
+        self,
+        *,
+        source: ConfluentCluster,
+        target: ConfluentCluster,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
+    ) -> None:
         self.source = source
         self.target = target
+        self._sending = _SENDINGS[delivery]
 
     def copier(self, settings: CopierSettings) -> ConfluentCopier:
         """See :class:`ClusterPair`."""
-        return ConfluentCopier(source=self.source, target=self.target, settings=settings)
+        sending = self._sending(self.target, settings)
+        return ConfluentCopier(source=self.source, target=self.target, settings=settings, sending=sending)
 
     def close(self) -> None:
         """See :class:`ClusterPair`."""
@@ -47,10 +61,11 @@ def connect(
             settings=resolve_settings(cluster, given.get(cluster.alias)),
             state_timeout_s=flow.transaction_timeout_s,
             tick=tick,
+            delivery=flow.delivery,
         )
         for cluster in (flow.source, flow.target)
     )
-    return ConfluentPair(source=source, target=target)
+    return ConfluentPair(source=source, target=target, delivery=flow.delivery)
 
 
 def checked_settings(alias: str, given: Mapping[str, object]) -> Settings:

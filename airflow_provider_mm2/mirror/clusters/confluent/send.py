@@ -7,7 +7,7 @@ Each pass over the messages costs 20 to 80 ns a record where the whole copy cost
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby, repeat, starmap
 from operator import itemgetter
 from typing import Any
@@ -96,9 +96,11 @@ def send_run(
     times: list[int],
     headers: list[Any],
     values: list[Any],
+    others: Callable[[Any, Any], object] | None = None,
 ) -> Run:
     """Produce a run; the callbacks sit on its first and last message.
 
+    :param others: callback of the messages in between; it costs a fifth of the processor time of small records.
     :raises KafkaException: as ``produce`` raises it; a part of the run may have been sent.
     """
     run = Run(messages)
@@ -107,7 +109,7 @@ def send_run(
         values,
         map(Message.key, messages),
         repeat(target.partition),
-        chain((run.first_delivered,), repeat(None, run.count - 2), (run.last_delivered,)[: run.count - 1]),
+        chain((run.first_delivered,), repeat(others, run.count - 2), (run.last_delivered,)[: run.count - 1]),
         repeat(None),
         times,
     ]
