@@ -22,6 +22,7 @@ from airflow_provider_mm2.cli.output import (
 )
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
+from airflow_provider_mm2.mirror.model import Delivery
 from airflow_provider_mm2.mirror.model import Progress as Standing
 from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
 from airflow_provider_mm2.mirror.status import flow_status
@@ -36,7 +37,7 @@ Since = Annotated[str | None, typer.Option(metavar="TIME", help="Where a strict 
 
 
 def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = False) -> None:
-    """Mirror a flow once, up to a time or to the end of its logs, exactly once."""
+    """Mirror a flow once, up to a time or to the end of its logs."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         bounds = _bounds(until, since)
         loaded = load(flow)
@@ -55,11 +56,13 @@ def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = 
         typer.echo("nothing was left to copy: already complete")
     else:
         rate = document["records"] / max(document["copy_seconds"], 0.001)
+        parts = "transaction" if document["delivery"] == Delivery.EXACTLY_ONCE.value else "chunk"
         typer.echo(
             f"{document['records']:,} records, {document['bytes']:,} bytes of values in "
-            f"{document['transactions']} transaction(s), {document['seconds']:.1f} s in all "
+            f"{document['transactions']} {parts}(s), {document['seconds']:.1f} s in all "
             f"({rate:,.0f} records/s while copying)"
         )
+    _echo_delivery(document)
     results = document["groups"]["results"]
     typer.echo(
         f"{document['groups']['groups']} consumer group(s)"
@@ -87,6 +90,7 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
+        _echo_delivery(document)
         for problem in document["problems"]:
             typer.echo(f"would stop: {problem['message']}")
     if document["problems"]:
@@ -115,10 +119,15 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
             f"consumer groups: {groups['groups']:,}, {groups['exact']:,} of {groups['positions']:,} positions exact, "
             f"as of {groups['as_of']}"
         )
+    _echo_delivery(document)
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {_ago(rpo)} ago")
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)
+
+
+def _echo_delivery(document: dict[str, Any]) -> None:
+    typer.echo(f"delivery {document['delivery']}: {document['delivery_cost']}")
 
 
 def _by_rule(left_out: list[dict[str, str]]) -> list[dict[str, Any]]:

@@ -62,6 +62,8 @@ class FlowStatus:
             "flow": self.record.flow,
             "active_side": self.record.active_side.value,
             "frozen": self.record.frozen,
+            "delivery": self.record.delivery.value,
+            "delivery_cost": self.record.delivery.cost,
             "partitions": [self._row(part) for part in sorted(self.ledger)],
             "rpo_s": self.rpo_s,
             "groups": None if self.groups is None else self._groups(self.groups),

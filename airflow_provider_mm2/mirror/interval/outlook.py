@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds, show
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
+from airflow_provider_mm2.mirror.interval.repeats import change_warning, found_warnings
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, topic_changes, topic_warnings
-from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import current_generation
 
 
@@ -29,6 +31,7 @@ class Outlook:
     partitions: tuple[dict[str, Any], ...]
     problems: tuple[MirrorError, ...]
     warnings: tuple[str, ...]
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     @property
     def to_copy(self) -> int:
@@ -45,6 +48,8 @@ class Outlook:
             "source": {"alias": survey.record.source_alias, "cluster_id": survey.record.source_cluster_id},
             "target": {"alias": survey.record.target_alias, "cluster_id": survey.record.target_cluster_id},
             "shards": survey.record.shards,
+            "delivery": self.delivery.value,
+            "delivery_cost": self.delivery.cost,
             "first_run": not survey.recorded,
             "to_copy": self.to_copy,
             "topics": [self._topic(name, created) for name in survey.source_topics],
@@ -93,8 +98,14 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
             _row(part, facts[part].source_log if part in facts else logs[part], ledgers[part], shards) for part in every
         ),
         problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
-        warnings=topic_warnings(survey) + _open_transactions(found),
+        warnings=topic_warnings(survey) + _delivery_warnings(flow, survey, facts.values()) + _open_transactions(found),
+        delivery=flow.delivery,
     )
+
+
+def _delivery_warnings(flow: MirrorFlow, survey: Survey, facts: Iterable[PartitionFacts]) -> tuple[str, ...]:
+    changed = change_warning(survey.record, flow.delivery)
+    return (() if changed is None else (changed,)) + tuple(found_warnings(facts))
 
 
 def _open_transactions(found: list[MirrorError]) -> tuple[str, ...]:

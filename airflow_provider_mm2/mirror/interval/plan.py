@@ -27,7 +27,7 @@ from airflow_provider_mm2.mirror.errors import (
     TopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import TOPIC_NAME_LIMIT, MirrorFlow
-from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
 
 
 def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection[str]) -> None:
@@ -87,6 +87,16 @@ class PartitionFacts:
     def progress(self) -> int:
         """Next source offset to copy."""
         return self.source_log.start if self.ledger is None else self.ledger.latest.next_offset
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether an attempt with ``at_least_once`` may have left more than it recorded."""
+        return self.ledger is not None and self.ledger.latest.delivery is Delivery.AT_LEAST_ONCE
+
+    @property
+    def lags(self) -> bool:
+        """Whether the progress group is behind the ledger as such an attempt leaves it that dies between the two."""
+        return self.may_repeat and self.group_offset is not None and self.group_offset < self.progress
 
     @property
     def recorded_end(self) -> int:
@@ -149,7 +159,7 @@ def _judge_identity(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErr
 
 def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorError | None:
     source, target, progress = facts.source, facts.target, ledger.latest.next_offset
-    if facts.group_offset is not None and facts.group_offset != progress:
+    if facts.group_offset is not None and facts.group_offset != progress and not facts.lags:
         return ProgressDisagrees(
             target_topic=target.topic,
             partition=target.partition,
@@ -178,7 +188,7 @@ def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErro
             start=last.target_start,
             end=last.target_end,
         )
-    if facts.visible:
+    if facts.visible and not facts.may_repeat:
         return ForeignWrites(
             target_topic=target.topic,
             partition=target.partition,

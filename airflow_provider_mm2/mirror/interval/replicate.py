@@ -1,4 +1,4 @@
-"""The transactional copy of one shard, exactly once. The steps are numbered here and cited elsewhere.
+"""The copy of one shard, exactly once. The steps are numbered here and cited elsewhere.
 
 0. Prepare (once a run, ``topics.py``): internal topics, flow record, target topics with partitions and settings.
 1. Lease: one live holder a shard, kept in every wait below.
@@ -10,12 +10,21 @@
 7. Add ledger records and progress offsets to the same transaction.
 8. Commit, again and again on a time-out, and then see it.
 9. Not done: back to 5. Done: summary. Any abort or fence ends the attempt; nothing goes on from memory.
+
+With ``delivery: at_least_once`` there is no transaction, so the order of the writes stands in for it:
+
+2. There is nothing to fence with: the ends of ledger and gate are noted before they are read.
+5. Before the first chunk the attempt claims the shard: it writes each partition's ledger entry anew.
+6. Every record's delivery is checked.
+7. The ledger records and the progress are handed over, nothing is written.
+8. Lease kept, ledger and gate as this attempt left them: then the ledger, after it the progress group.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from threading import Event
@@ -27,6 +36,7 @@ from airflow_provider_mm2.mirror.errors import (
     ForeignWrites,
     LeaseLost,
     MirrorError,
+    Overtaken,
     Stopped,
     TransactionFailed,
     TransactionHangs,
@@ -34,10 +44,12 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, admit
 from airflow_provider_mm2.mirror.interval.book import LedgerBook, target_span
 from airflow_provider_mm2.mirror.interval.bounds import show
+from airflow_provider_mm2.mirror.interval.repeats import among_warnings, found_warnings, holes_of
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
+    Delivery,
     PartitionResult,
     Progress,
     RangeEnd,
@@ -47,6 +59,7 @@ from airflow_provider_mm2.mirror.model import (
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import to_record
 from airflow_provider_mm2.mirror.state.pruning import to_removal
+from airflow_provider_mm2.mirror.state.unfenced import turns_of
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +104,7 @@ class _Run:
     report: Report
     began: float
     tallies: dict[TopicPartition, _Tally] = field(default_factory=dict)
+    among: Counter[TopicPartition] = field(default_factory=Counter)
     transactions: int = 0
     copy_seconds: float = 0.0
 
@@ -124,11 +138,11 @@ def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) ->
             tick()
             copier.fence(tick)  # step 2
             admission = admit(shard, lease, tick)  # steps 3 and 4
-            book = LedgerBook(admission.record, admission.facts)
+            book = LedgerBook(admission.record, admission.facts, flow.delivery)
             run = _Run(shard, admission, copier, book, lease, tick, report, began)
             return _copy_all(run)
         except Fenced as fenced:
-            raise _explained(fenced, lease) from fenced
+            raise _explained(fenced, lease, flow.delivery) from fenced
         finally:
             copier.close()
 
@@ -142,11 +156,17 @@ def _copier_settings(shard: Shard, transactional_id: str) -> CopierSettings:
         max_record_bytes=shard.prepared.max_record_bytes,
         batch_bytes=shard.prepared.batch_bytes,
         silence_limit_s=shard.flow.silence_limit_s,
+        watched=(
+            TopicPartition(naming.ledger_topic(shard.flow.name), shard.number),
+            TopicPartition(naming.gate_topic(shard.flow.name), 0),
+        ),
     )
 
 
-def _explained(fenced: Fenced, lease: Lease) -> MirrorError:
+def _explained(fenced: Fenced, lease: Lease, delivery: Delivery) -> MirrorError:
     """Say whether a successor came or the transaction timed out: the lease knows."""
+    if delivery is Delivery.AT_LEAST_ONCE:
+        return Overtaken(writer=fenced.transactional_id, what=fenced.why)
     try:
         lease.confirm()
     except LeaseLost:
@@ -164,14 +184,17 @@ def _copy_all(run: _Run) -> ShardResult:
         if item.start >= item.end:
             run.tallies[item.source].ended = RangeEnd.BOUND
     run.copier.assign(to_read, run.admission.stable_taken_ms)
-    while True:
-        try:
+    try:
+        if run.shard.flow.delivery is Delivery.AT_LEAST_ONCE:
+            run.copier.begin()
+            _write_state(run)
+        while True:
             _copy_chunk(run)
-        except MirrorError:
-            run.copier.abort()
-            raise
-        if all(tally.ended is not None for tally in run.tallies.values()):
-            break
+            if all(tally.ended is not None for tally in run.tallies.values()):
+                break
+    except MirrorError:
+        run.copier.abort()
+        raise
     result = _result(run)
     _raise_hanging(run)
     return result
@@ -189,15 +212,23 @@ def _copy_chunk(run: _Run) -> None:
         run.tallies[copied.source].add(copied)
     if all(tally.ended is not None for tally in run.tallies.values()):
         _finish_book(run)
-    records = [to_record(flow.name, run.shard.number, entry) for entry in run.book.take_unwritten()]
-    records += [to_removal(flow.name, run.shard.number, entry) for entry in run.book.take_removed()]
+    _write_state(run)
+    run.transactions += 1
+    run.copy_seconds += time.monotonic() - began
+    run.report(_progress(run))
+
+
+def _write_state(run: _Run) -> None:
+    """What the book has to write, in turns of which each leaves a ledger that is true; the newest entries come last."""
+    flow, shard, entries = run.shard.flow.name, run.shard.number, run.book.take_unwritten()
+    turns = turns_of(entries)
+    records = [to_record(flow, shard, entry, turn) for entry, turn in zip(entries, turns, strict=True)]
+    last = max(turns, default=0) + 1
+    records += [to_removal(flow, shard, entry, last) for entry in run.book.take_removed()]
     progress = run.book.progress()
     run.copier.add(records, progress, run.tick)  # step 7
     run.copier.commit(run.tick)  # step 8
     run.copier.see(progress, _mapped_ends(run), run.tick)
-    run.transactions += 1
-    run.copy_seconds += time.monotonic() - began
-    run.report(_progress(run))
 
 
 def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:
@@ -209,8 +240,14 @@ def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:
 def _check_strangers(run: _Run, copied: CopiedRange) -> None:
     """Refuse a chunk among whose records, or before them, somebody else's lie. It is not committed then.
 
-    A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first.
+    A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first. Without
+    transactions it may be what an attempt sent late: that is counted and told.
     """
+    if run.shard.flow.delivery is Delivery.AT_LEAST_ONCE:
+        for found in holes_of(run.book, copied):
+            seen = run.shard.pair.target.count_visible(found.target, found.start, found.end, run.tick)
+            run.among[found.target] += seen
+        return
     inside = run.book.hole_inside(copied)
     if inside is not None:
         run.copier.abort()
@@ -305,6 +342,8 @@ def _result(run: _Run) -> ShardResult:
 def _warnings(run: _Run, results: Iterable[PartitionResult]) -> Iterable[str]:
     for part in run.admission.restored:
         yield f"{part}: the progress group had no offset (expired or deleted); restored from the ledger"
+    yield from found_warnings(run.admission.facts.values())
+    yield from among_warnings(sorted(run.among.items()))
     for late in run.admission.late:
         yield f"{late} came up after the plan and waits for the next run"
     for part, tally in run.tallies.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -17,12 +17,14 @@ from airflow_provider_mm2.mirror.clusters.config import BATCH_BYTES
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     FlowNotPrepared,
+    Overtaken,
     StateTopicUnfit,
     TargetPartitionsFewer,
     TargetTopicGone,
     TargetTopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.repeats import change_warning
 from airflow_provider_mm2.mirror.interval.survey import Settings, Survey, check_record, survey_flow
 from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic
 from airflow_provider_mm2.mirror.state.gate import read_gate, write_gate
@@ -91,8 +93,8 @@ def prepare_topics(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tic
     survey = survey_flow(flow, pair, tick)
     changes = topic_changes(flow, survey)
     _ensure_internal_topics(flow, pair)
-    if not survey.recorded:
-        _record_flow(flow, pair, survey.record, owner, tick)
+    if not survey.recorded or survey.record.delivery is not flow.delivery:
+        _record_flow(flow, pair, replace(survey.record, delivery=flow.delivery), owner, tick)
     pair.target.create_topics(changes.create)
     for topic, partitions in changes.grow.items():
         pair.target.grow_topic(topic, partitions)
@@ -105,10 +107,15 @@ def recall_topics(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> Prepare
     """What step 0 gave, read from the clusters again; changes nothing.
 
     :raises FlowNotPrepared: step 0 was never done for this flow.
+    :raises Overtaken: another run recorded another way of delivery since.
     """
     survey = survey_flow(flow, pair, tick)
     if not survey.recorded:
         raise FlowNotPrepared(flow=flow.name)
+    recorded = survey.record.delivery
+    if recorded is not flow.delivery:
+        what = f"the flow is recorded with delivery {recorded.value}, and this task has {flow.delivery.value}"
+        raise Overtaken(writer=flow.name, what=f"{what}; a whole run records it anew")
     return _prepared(flow, pair, survey, TopicChanges(create=(), grow={}))
 
 
@@ -116,8 +123,9 @@ def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: Topi
     created = tuple(topic.name for topic in changes.create)
     written = (*survey.target_topics, *created, naming.ledger_topic(flow.name))
     limits = [_number(settings, "max.message.bytes") for settings in pair.target.topic_settings(written).values()]
+    changed = change_warning(survey.record, flow.delivery)
     return Prepared(
-        record=survey.record,
+        record=replace(survey.record, delivery=flow.delivery),
         topics={name: survey.selection.topics[name] for name in survey.source_topics},
         left_out=survey.selection.left_out,
         created=created,
@@ -125,7 +133,7 @@ def _prepared(flow: MirrorFlow, pair: ClusterPair, survey: Survey, changes: Topi
         gone=survey.gone,
         max_record_bytes=survey.max_record_bytes,
         batch_bytes=min((limit for limit in limits if limit is not None), default=BATCH_BYTES),
-        warnings=topic_warnings(survey),
+        warnings=topic_warnings(survey) + (() if changed is None else (changed,)),
     )
 
 
@@ -246,7 +254,7 @@ def _ensure_internal_topics(flow: MirrorFlow, pair: ClusterPair) -> None:
 
 
 def _record_flow(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, owner: str, tick: Tick) -> None:
-    """Write the first flow record, unless another first run just did."""
+    """Write the first flow record, unless another first run just did; or the way of delivery, which may change."""
     group = naming.lease_group(naming.control_id(flow.name))
     membership = pair.target.membership(group, naming.gate_topic(flow.name), owner, flow.lease_session_s)
     with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
@@ -254,5 +262,8 @@ def _record_flow(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, owner:
         standing = read_gate(pair.target, flow.name, tick)
         if standing is None:
             write_gate(pair.target, expected=None, new=record, lease=lease, tick=tick)
-        else:
-            check_record(standing, record)
+            return
+        check_record(standing, record)
+        if standing.delivery is not record.delivery:
+            new = replace(standing, delivery=record.delivery)
+            write_gate(pair.target, expected=standing, new=new, lease=lease, tick=tick)
