@@ -48,13 +48,13 @@ RESOURCES = {
 }
 
 
-def documented(side: str) -> Iterator[AclBinding]:
-    """Give the rights that the page lists for one of the two clusters."""
+def documented(side: str, *, without: str = "") -> Iterator[AclBinding]:
+    """Give the rights that the page lists for one of the two clusters, but those on one kind of resource."""
     section = PAGE.read_text("utf-8").split(f"On the **{side}**")[1].split("On the **")[0]
     for resource, name, prefix, operations in re.findall(
         r"^\| ([a-z ]+) \| `([^`]+)`( \(prefix\))? \| ([A-Za-z, ]+) \|", section, flags=re.MULTILINE
     ):
-        for operation in operations.split(", "):
+        for operation in operations.split(", ") if resource != without else ():
             yield AclBinding(
                 RESOURCES[resource],
                 name,
@@ -101,12 +101,18 @@ def committed(settings: dict[str, str]) -> int:
     return offset
 
 
-def run(flow: Path) -> int:
-    """Mirror a flow once; give how many records."""
+def call(flow: Path) -> tuple[int, dict[str, Any]]:
+    """Mirror a flow once; give the exit code and the document."""
     command = [sys.executable, "-m", "airflow_provider_mm2.cli.main", "run", str(flow), "--json"]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
-    mirrored: int = json.loads(finished.stdout)["records"]
+    return finished.returncode, json.loads(finished.stdout)
+
+
+def run(flow: Path) -> int:
+    """Mirror a flow once; give how many records."""
+    code, document = call(flow)
+    assert code == 0, document
+    mirrored: int = document["records"]
     return mirrored
 
 
@@ -169,11 +175,14 @@ def assert_named_when_missing(settings: dict[str, str]) -> None:
             cluster.create_acls([rule])
 
 
-def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path, delivery: str) -> None:
     """A first run, and one over a topic that has grown and is set up otherwise, do with the rights of the page.
 
-    ``testSyncTopicACLs...``: access rules go over too, where the flow asks for it.
+    ``testSyncTopicACLs...``: access rules go over too, where the flow asks for it. Without rights on transactional ids
+    a flow is told how to do without, and does.
     """
+    without = "transactional id" if delivery == "at_least_once" else ""
     pair = LocalPair(
         kafka_folder / "pair",
         security="sasl_ssl",
@@ -181,7 +190,7 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     ).start()
     admin = {side: AdminClient(settings) for side, settings in pair.addresses.items()}
     for side, client in admin.items():
-        done(client.create_acls(list(documented(side))))
+        done(client.create_acls(list(documented(side, without=without))))
     done(admin["source"].create_topics([NewTopic("orders", num_partitions=1, replication_factor=1)]))
     done(admin["source"].create_acls([APP]))
     opposite_flow(pair.addresses)
@@ -192,12 +201,14 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path) -> Non
     source, target = (
         {"alias": alias, "settings": mirror[side]} for alias, side in (("us", "source"), ("eu", "target"))
     )
-    flow.write_text(
-        json.dumps(
-            {"name": "dr", "source": source, "target": target, "topics": ["orders"]}
-            | {"groups": ["app"], "sync_group_offsets": True, "sync_topics": {"acls": True}}
-        )
-    )
+    wanted = {"name": "dr", "source": source, "target": target, "topics": ["orders"]}
+    wanted |= {"groups": ["app"], "sync_group_offsets": True, "sync_topics": {"acls": True}}
+    flow.write_text(json.dumps(wanted))
+    if without:
+        code, document = call(flow)
+        assert (code, document["error"]["kind"]) == (4, "TransactionsUnsupported")
+        assert "delivery: at_least_once" in document["error"]["message"]
+    flow.write_text(json.dumps(wanted | {"delivery": delivery}))
     for partitions in (1, 2):
         if partitions > 1:
             done(admin["source"].create_partitions([NewPartitions("orders", partitions)]))

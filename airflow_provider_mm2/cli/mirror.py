@@ -23,6 +23,7 @@ from airflow_provider_mm2.cli.output import (
 )
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
+from airflow_provider_mm2.mirror.model import Delivery
 from airflow_provider_mm2.mirror.model import Progress as Standing
 from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
 from airflow_provider_mm2.mirror.status import flow_status
@@ -38,7 +39,7 @@ Since = Annotated[str | None, typer.Option(metavar="TIME", help="Where a strict 
 
 
 def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = False) -> None:
-    """Mirror a flow once, up to a time or to the end of its logs, exactly once."""
+    """Mirror a flow once, up to a time or to the end of its logs."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         bounds = _bounds(until, since)
         loaded = load(flow)
@@ -57,11 +58,13 @@ def run(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson = 
         typer.echo("nothing was left to copy: already complete")
     else:
         rate = document["records"] / max(document["copy_seconds"], 0.001)
+        parts = "transaction" if document["delivery"] == Delivery.EXACTLY_ONCE.value else "chunk"
         typer.echo(
             f"{document['records']:,} records, {document['bytes']:,} bytes of values in "
-            f"{document['transactions']} transaction(s), {document['seconds']:.1f} s in all "
+            f"{document['transactions']} {parts}(s), {document['seconds']:.1f} s in all "
             f"({rate:,.0f} records/s while copying)"
         )
+    _echo_delivery(document)
     results = document["groups"]["results"]
     typer.echo(
         f"{document['groups']['groups']} consumer group(s)"
@@ -92,6 +95,7 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
+        _echo_delivery(document)
         for problem in document["problems"]:
             typer.echo(f"would stop: {problem['message']}")
     if document["problems"]:
@@ -121,6 +125,7 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
             "mirrored topics exact, "
             f"as of {groups['as_of']}"
         )
+    _echo_delivery(document)
     typer.echo("recovery point: nothing can be claimed yet" if rpo is None else f"recovery point: {_ago(rpo)} ago")
     incidents = document["incidents"]
     for incident in incidents[-INCIDENTS_SHOWN:]:
@@ -130,6 +135,10 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     for found in document["problems"]:
         typer.echo(f"the next run would stop: {found['message']}")
     _exit_with_problems(document)
+
+
+def _echo_delivery(document: dict[str, Any]) -> None:
+    typer.echo(f"delivery {document['delivery']}: {document['delivery_cost']}")
 
 
 def _print_changes(document: dict[str, Any]) -> None:

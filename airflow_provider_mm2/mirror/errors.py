@@ -418,11 +418,14 @@ class TransactionsUnsupported(MirrorError):
     found: ClassVar[str] = "cluster {alias!r} gave no transaction for {transactional_id!r}: {problem}"
     likely_cause: ClassVar[str] = (
         "the transaction state topic cannot be made (replication factor above the number of brokers), the broker's "
-        "transaction.max.timeout.ms is below the flow's transaction_timeout_s, or the broker has no transactions"
+        "transaction.max.timeout.ms is below the flow's transaction_timeout_s, the user has no right on the "
+        "transactional id, or the broker has no transactions"
     )
     next_move: ClassVar[str] = (
         "set transaction.state.log.replication.factor and transaction.state.log.min.isr on the target's brokers for "
-        "their number, or lower transaction_timeout_s in the flow"
+        "their number, lower transaction_timeout_s in the flow, or grant Write on the transactional id "
+        "(docs/rights.md). Where transactions are not to be had, delivery: at_least_once in the flow does without "
+        "them; a failure can then leave records twice"
     )
 
 
@@ -1145,7 +1148,7 @@ class RecordRefused(MirrorError):
     likely_cause: ClassVar[str] = (
         "a topic setting there: message.timestamp.before/after.max.ms, or compaction of records without a key"
     )
-    next_move: ClassVar[str] = "set it as on the source; nothing of the chunk is visible"
+    next_move: ClassVar[str] = "set it as on the source and run again; nothing of the chunk was recorded"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -1232,6 +1235,35 @@ class CommitPending(RetriableError):
     )
     likely_cause: ClassVar[str] = "the target's transaction coordinator is away"
     next_move: ClassVar[str] = "run again; the next attempt reads from the target whether it happened"
+
+
+@dataclass(kw_only=True, eq=False)
+class DeliveryFailed(RetriableError):
+    """Without transactions: a chunk or a write of the state did not arrive as a whole; nothing of it was recorded."""
+
+    writer: str
+    problem: str
+    found: ClassVar[str] = "what {writer!r} wrote did not arrive as a whole: {problem}"
+    likely_cause: ClassVar[str] = (
+        "a broker of the target went away or was too slow, or somebody else writes to the target topic"
+    )
+    next_move: ClassVar[str] = (
+        "run again; it goes on at the recorded progress, behind what arrived of the chunk, which is then there twice"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class Overtaken(RetriableError):
+    """Without transactions nothing fences an attempt: it found by itself that somebody else wrote the flow's state."""
+
+    writer: str
+    what: str
+    found: ClassVar[str] = "{writer!r} has stopped before it wrote more: {what}"
+    likely_cause: ClassVar[str] = (
+        "this process slept or was cut off longer than the lease's session, and a later attempt is at work; or the "
+        "flow's record was changed meanwhile"
+    )
+    next_move: ClassVar[str] = "run again; it waits for the other attempt, and goes on at the recorded progress"
 
 
 @dataclass(kw_only=True, eq=False)

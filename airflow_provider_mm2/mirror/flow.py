@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_provider_mm2.mirror.model import Delivery
 from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
 
 if TYPE_CHECKING:
@@ -189,6 +190,7 @@ class MirrorFlow(_Settings):
     :param cut: ``interval`` ends a partition before the first record stamped at or after the interval's end,
         ``end`` copies all there is.
     :param strict: refuse a run whose interval does not begin where the last one ended.
+    :param delivery: ``exactly_once`` by transactions, ``at_least_once`` where the target has none for us.
     :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
     """
 
@@ -205,7 +207,7 @@ class MirrorFlow(_Settings):
     cut: Cut = Cut.INTERVAL
     strict: StrictBool = False
     chunk: Chunk = Chunk()
-    delivery: Literal["exactly_once"] = "exactly_once"
+    delivery: Delivery = Delivery.EXACTLY_ONCE
     engine: Literal["bounded"] = "bounded"
     on_gap: Literal["stop", "accept"] = "stop"
     on_recreated: Literal["stop", "restart"] = "stop"

@@ -25,7 +25,7 @@ from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
 from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics, setting_rows
-from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
+from airflow_provider_mm2.mirror.model import Delivery, PartitionResult, Progress, ShardResult, total
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
 from airflow_provider_mm2.mirror.offsets.seed import Seed
@@ -41,6 +41,7 @@ class RunSummary:
     shards: tuple[ShardResult, ...]
     seconds: float
     groups: GroupsReport
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     @property
     def partitions(self) -> tuple[PartitionResult, ...]:
@@ -60,6 +61,8 @@ class RunSummary:
         return {
             "flow": self.flow,
             "until": None if self.bounds.until is None else self.bounds.until.isoformat(),
+            "delivery": self.delivery.value,
+            "delivery_cost": self.delivery.cost,
             "records": records,
             "bytes": size,
             "transactions": sum(shard.transactions for shard in self.shards),
@@ -181,7 +184,15 @@ def run_mirror(
     )
     groups = mirror_groups(flow, pair, stop=stop, owner=owner)
     seconds = time.monotonic() - began
-    return RunSummary(flow=flow.name, bounds=bounds, prepared=prepared, shards=shards, seconds=seconds, groups=groups)
+    return RunSummary(
+        flow=flow.name,
+        bounds=bounds,
+        prepared=prepared,
+        shards=shards,
+        seconds=seconds,
+        groups=groups,
+        delivery=flow.delivery,
+    )
 
 
 def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: Event | None = None) -> Outlook:

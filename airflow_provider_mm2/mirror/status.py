@@ -78,6 +78,8 @@ class FlowStatus:
             "flow": self.record.flow,
             "active_side": self.record.active_side.value,
             "frozen": self.record.frozen,
+            "delivery": self.record.delivery.value,
+            "delivery_cost": self.record.delivery.cost,
             "partitions": [
                 self._row(part) if part in self.ledger else self._waiting_row(part)
                 for part in sorted((*self.ledger, *self.waiting))

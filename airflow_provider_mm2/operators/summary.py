@@ -34,6 +34,7 @@ def shard_summary(
     return {
         "flow": flow.name,
         "target": flow.target.alias,
+        "delivery": flow.delivery.value,
         "shards": [shard.shard for shard in shards],
         "until": None if bounds.until is None else show(bounds.until),
         "records": records,

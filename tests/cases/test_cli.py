@@ -98,8 +98,20 @@ def test_without_json_people_read_it(shell: Shell) -> None:
     told = shell.run()
     assert told.exit_code == 0
     assert "3 records" in told.stdout
+    assert "1 transaction(s)" in told.stdout
+    assert "delivery exactly_once: readers on the target need isolation.level=read_committed" in told.stdout
     assert shell.scenario.topic in told.stdout
     assert "already complete" in shell.run().stdout
+
+
+def test_people_are_told_what_a_way_of_delivery_costs(shell: Shell) -> None:
+    """Plan, run and status of a flow without transactions say what its readers have to put up with."""
+    shell.write(delivery="at_least_once")
+    for command in ("plan", "run", "status"):
+        told = CliRunner().invoke(app, [command, str(shell.path)])
+        assert told.exit_code == 0, told.output
+        assert "delivery at_least_once: records of a chunk can be on the target twice after a failure" in told.stdout
+        assert ("1 chunk(s)" in told.stdout) is (command == "run")
 
 
 def test_a_process_of_its_own(shell: Shell) -> None:

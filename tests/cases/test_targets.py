@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTopicMissing,
     TransactionsUnsupported,
 )
+from airflow_provider_mm2.mirror.offsets.translate import Translated
 from tests.cases.by_hand import partitions_of, topic_setting
 from tests.cases.conftest import MakeCluster, MakeScenario
 from tests.cases.scenario import MIDNIGHT, Scenario, copied, ms, record, records
@@ -125,13 +126,28 @@ def to(cluster: LocalCluster, make_scenario: MakeScenario) -> Scenario:
 def test_a_target_that_cannot_make_transactions(
     make_cluster: MakeCluster, make_scenario: MakeScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A target whose transaction topic wants three brokers and has one ends at the time limit, with the setting."""
+    """A target whose transaction topic wants three brokers and has one ends at the time limit, with the way out.
+
+    The flow then runs with ``at_least_once``: records, ledger, progress and groups, without one transaction.
+    """
     monkeypatch.setattr(transaction, "FENCE_LIMIT_S", 3.0)
     scenario = to(make_cluster(properties={"transaction.state.log.replication.factor": "3"}), make_scenario)
     error = scenario.fails(TransactionsUnsupported)
     assert "transaction.state.log.replication.factor" in str(error)
+    assert "delivery: at_least_once" in str(error)
     assert not error.retriable
     assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
+    without: dict[str, Any] = {"delivery": "at_least_once", "sync_group_offsets": True}
+    scenario.lab.commit_offsets(Side.SOURCE, f"app-{scenario.flow}", {scenario.source(): 2})
+    summary = scenario.run(groups=[f"app-{scenario.flow}"], **without)
+    assert copied(summary) == 3
+    scenario.produce(*records(4, first=3))
+    assert copied(scenario.run(**without)) == 4
+    assert scenario.numbers() == list(range(7))
+    assert scenario.progress() == 7
+    (position,) = (found for each in summary.groups.positions.values() for found in each)
+    assert position.position == Translated(offset=2)
+    assert partitions_of(scenario.addresses["target"], "__transaction_state") is None
 
 
 def test_a_target_that_ends_transactions_sooner(odd_cluster: LocalCluster, make_scenario: MakeScenario) -> None:

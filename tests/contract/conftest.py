@@ -6,20 +6,27 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from airflow_provider_mm2.mirror.model import Delivery
 from tests.contract.fake_lab import FakeLab
 from tests.contract.lab import Lab, Side
 from tests.contract.route import MakeRoute, Route
 
 
+@pytest.fixture
+def delivery() -> Delivery:
+    """Give the way of delivery; a module whose tests hold for both says so by a fixture of its own."""
+    return Delivery.EXACTLY_ONCE
+
+
 @pytest.fixture(params=[pytest.param("fake"), pytest.param("real", marks=pytest.mark.broker)])
-def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+def lab(request: pytest.FixtureRequest, delivery: Delivery) -> Iterator[Lab]:
     """Give the lab under test."""
     if request.param == "fake":
-        yield FakeLab()
+        yield FakeLab(delivery)
         return
     from tests.contract.real_lab import RealLab
 
-    real = RealLab(request.getfixturevalue("pair").addresses)
+    real = RealLab(request.getfixturevalue("pair").addresses, delivery)
     yield real
     real.close()
 

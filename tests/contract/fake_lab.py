@@ -8,7 +8,7 @@ from itertools import count
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
 from tests.contract.lab import FILLER, Side
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroup
@@ -32,8 +32,9 @@ class FakeOpenTransaction:
 class FakeLab:
     """``Lab`` on a fake pair of its own."""
 
-    def __init__(self) -> None:
-        self._fake = FakePair()
+    def __init__(self, delivery: Delivery = Delivery.EXACTLY_ONCE) -> None:
+        self.delivery = delivery
+        self._fake = FakePair(delivery=delivery)
         self._names = count(1)
         self.pair: ClusterPair = self._fake
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
 from tests.fakes.log import Message, Outcome
 
 BASE_MS = 1_700_000_000_000
@@ -37,6 +37,7 @@ class Lab(Protocol):
     """Test-side hands and eyes on one pair."""
 
     pair: ClusterPair
+    delivery: Delivery
 
     def new_name(self) -> str:
         """A name that no other test uses."""

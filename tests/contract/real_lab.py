@@ -18,7 +18,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
 from tests.contract.lab import FILLER, Side
 from tests.contract.raw_produce import produce_raw
 from tests.contract.real_eyes import end_of, read_committed
@@ -57,7 +57,8 @@ class RealOpenTransaction:
 class RealLab:
     """``Lab`` on the session's pair of clusters, with a ``ClusterPair`` of its own."""
 
-    def __init__(self, addresses: Mapping[str, Settings]) -> None:
+    def __init__(self, addresses: Mapping[str, Settings], delivery: Delivery = Delivery.EXACTLY_ONCE) -> None:
+        self.delivery = delivery
         self._settings = {side: dict(addresses[side.value]) for side in Side}
         self._admin = {side: AdminClient({**settings}) for side, settings in self._settings.items()}
         self._open: list[RealOpenTransaction] = []
@@ -66,6 +67,7 @@ class RealLab:
             source=ClusterSettings(alias="us", settings={**self._settings[Side.SOURCE]}),
             target=ClusterSettings(alias="eu", settings={**self._settings[Side.TARGET]}),
             topics=(".*",),
+            delivery=delivery,
         )
         self.pair: ClusterPair = connect(flow)
 

@@ -11,6 +11,7 @@ from airflow_provider_mm2.mirror.model import (
     CopiedRange,
     CopierSettings,
     CopyRange,
+    Delivery,
     Segment,
     TopicPartition,
 )
@@ -37,6 +38,11 @@ class Route:
     topic: str
     target_topic: str
     _copiers: list[Copier] = field(default_factory=list)
+
+    @property
+    def marker(self) -> int:
+        """Offsets on the target that a chunk takes beside its records."""
+        return 1 if self.lab.delivery is Delivery.EXACTLY_ONCE else 0
 
     def source(self, partition: int = 0) -> TopicPartition:
         """A partition of the source topic."""
@@ -90,6 +96,7 @@ class Route:
         max_record_bytes: int = 1_048_588,
         fence: bool = True,
         shared_target: bool = False,
+        watched: tuple[TopicPartition, ...] = (),
     ) -> Copier:
         """A copy engine of the flow, closed when the test is over."""
         settings = CopierSettings(
@@ -100,6 +107,7 @@ class Route:
             max_record_bytes=max_record_bytes,
             silence_limit_s=silence_limit_s,
             shared_target=shared_target,
+            watched=watched,
         )
         copier = self.lab.pair.copier(settings)
         self._copiers.append(copier)

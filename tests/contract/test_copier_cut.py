@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import ChunkLimits, RangeEnd
+from airflow_provider_mm2.mirror.model import ChunkLimits, Delivery, RangeEnd
 from tests.contract.lab import BASE_MS, messages
 from tests.contract.route import ALL, NOW_MS, MakeRoute, Route, segment
 from tests.fakes.log import NO_TIMESTAMP, Message, Outcome
 
 FUTURE_MS = NOW_MS + 5 * 60 * 1000
+
+
+@pytest.fixture(params=list(Delivery))
+def delivery(request: pytest.FixtureRequest) -> Delivery:
+    """Give both ways of delivery: what is copied is the same."""
+    found: Delivery = request.param
+    return found
 
 
 def stamped(*timestamps: int) -> list[Message]:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_mm2.mirror.errors import SourceGap, SourceSilent, TopicDeleted
-from airflow_provider_mm2.mirror.model import RangeEnd
+from airflow_provider_mm2.mirror.model import Delivery, RangeEnd
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import ALL, NOW_MS, MakeRoute, Route, no_tick, segment
 from tests.fakes.log import Message, Outcome
+
+
+@pytest.fixture(params=list(Delivery))
+def delivery(request: pytest.FixtureRequest) -> Delivery:
+    """Give both ways of delivery: what is copied is the same."""
+    found: Delivery = request.param
+    return found
 
 
 def test_contiguous_range_is_one_segment(route: Route) -> None:
@@ -105,11 +112,12 @@ def test_holes_of_compaction(lab: Lab, make_route: MakeRoute) -> None:
 
 
 def test_behind_our_own_marker(route: Route) -> None:
-    """The commit of a copy occupies an offset on the target, so that the next one begins behind it."""
+    """The commit of a transaction occupies an offset on the target, and the next copy begins behind it."""
     route.produce(*messages(6))
     first = route.copy(route.range(end=4))
     second = route.copy(route.range(start=4))
-    assert (*first[0].segments, *second[0].segments) == (segment(0, 0, 4), segment(4, 5, 2))
+    found = (*first[0].segments, *second[0].segments)
+    assert found == (segment(0, 0, 4), segment(4, 4 + route.marker, 2))
     route.assert_exact(*first, *second)
 
 

@@ -12,9 +12,17 @@ from airflow_provider_mm2.mirror.errors import (
     RecordTooLarge,
     TimestampZero,
 )
+from airflow_provider_mm2.mirror.model import Delivery
 from tests.contract.lab import BASE_MS, messages
 from tests.contract.route import ALL, MakeRoute, Route, no_tick
 from tests.fakes.log import NO_TIMESTAMP, Headers, Message
+
+
+@pytest.fixture(params=list(Delivery))
+def delivery(request: pytest.FixtureRequest) -> Delivery:
+    """Give both ways of delivery: what is copied is the same."""
+    found: Delivery = request.param
+    return found
 
 
 def chunk_until_refused(copier: Copier, route: Route) -> MirrorError:
@@ -31,11 +39,13 @@ def chunk_until_refused(copier: Copier, route: Route) -> MirrorError:
 
 
 def refusal(route: Route) -> MirrorError:
-    """The error with which a copy of all there is ends; nothing is visible after the abort."""
+    """The error with which a copy of all ends; no progress is recorded, and nothing of a transaction is visible."""
     copier = route.assigned(route.range())
     error = chunk_until_refused(copier, route)
     copier.abort()
-    assert route.copied() == []
+    assert route.lab.pair.target.committed(route.group, [route.target()], no_tick) == {}
+    if route.lab.delivery is Delivery.EXACTLY_ONCE:
+        assert route.copied() == []
     return error
 
 

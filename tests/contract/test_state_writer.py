@@ -7,8 +7,9 @@ import pytest
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter
 from airflow_provider_mm2.mirror.errors import Fenced, MirrorError
 from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
-from tests.contract.lab import COMPACTED, Lab, Side
+from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side
 from tests.contract.route import no_tick
+from tests.fakes.log import Message, Outcome
 
 
 @pytest.fixture
@@ -42,6 +43,22 @@ def test_written_is_visible(lab: Lab, state: TopicPartition) -> None:
     for number in range(10):
         writer.write([record(state, "a", f"{number}-1"), record(state, "b", f"{number}-2")], no_tick)
         assert values(lab, state)[-2:] == [f"{number}-1".encode(), f"{number}-2".encode()]
+    writer.close()
+
+
+def test_a_write_ends_when_it_is_seen(lab: Lab, state: TopicPartition) -> None:
+    """A write waits while somebody's open transaction hides it from readers."""
+    opened = lab.open_transaction(Side.TARGET, state, Message(key=b"foreign", value=b"v", timestamp_ms=BASE_MS))
+    writer, ticks = fenced_writer(lab, lab.new_name()), 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks == 4:
+            opened.end(Outcome.ABORTED)
+
+    writer.write([record(state, "a", "1")], tick)
+    assert values(lab, state) == [b"1"]
     writer.close()
 
 

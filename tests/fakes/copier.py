@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
-from airflow_provider_mm2.mirror.errors import CommitNotVisible, Fenced, SourceSilent
+from airflow_provider_mm2.mirror.errors import CommitNotVisible, ForeignWrites, SourceSilent
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
     CopyRange,
+    Delivery,
     StateRecord,
     TopicPartition,
 )
@@ -18,7 +19,8 @@ from tests.fakes.cluster import FakeCluster
 from tests.fakes.copy_range import RangeCopy
 from tests.fakes.hooks import Hooks
 from tests.fakes.log import Message
-from tests.fakes.producer import FakeProducer, append_state
+from tests.fakes.plain_producer import FakePlainProducer
+from tests.fakes.producer import FakeProducer
 
 BATCH_RECORDS = 100
 FUTURE_MS = 5 * 60 * 1000
@@ -28,12 +30,23 @@ SEE_LIMIT_S = 30
 class FakeCopier:
     """``Copier`` between fake clusters; ``close`` without ``abort`` leaves what a killed process leaves."""
 
-    def __init__(self, settings: CopierSettings, source: FakeCluster, target: FakeCluster, hooks: Hooks) -> None:
+    def __init__(
+        self,
+        settings: CopierSettings,
+        source: FakeCluster,
+        target: FakeCluster,
+        hooks: Hooks,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
+    ) -> None:
         self._settings = settings
         self._source = source
         self._target = target
         self._hooks = hooks
-        self._producer = FakeProducer(target, settings.transactional_id, settings.transaction_timeout_s)
+        self._producer: FakeProducer | FakePlainProducer
+        if delivery is Delivery.EXACTLY_ONCE:
+            self._producer = FakeProducer(target, settings.transactional_id, settings.transaction_timeout_s)
+        else:
+            self._producer = FakePlainProducer(target, settings.transactional_id, settings.watched, hooks)
         self._ranges: list[RangeCopy] = []
 
     def fence(self, tick: Tick) -> None:
@@ -80,14 +93,16 @@ class FakeCopier:
         tick()
         with self._hooks.around("flush"):
             self._producer.check()
-            return [part.result(shared=self._settings.shared_target) for part in self._ranges]
+            try:
+                return [part.result(shared=self._settings.shared_target) for part in self._ranges]
+            except ForeignWrites as hole:
+                raise self._producer.pierced(hole) from hole
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
         """Step 7."""
         tick()
         with self._hooks.around("add"):
-            for record in records:
-                append_state(self._producer, record)
+            self._producer.add_state(records)
             self._producer.add_offsets(self._settings.progress_group, progress)
 
     def commit(self, tick: Tick) -> None:
@@ -135,13 +150,12 @@ class FakeCopier:
     ) -> set[TopicPartition]:
         """Partitions whose offset or end is not there yet.
 
-        :raises Fenced: an offset is larger than the one sent.
+        :raises MirrorError: an offset is not the one sent, as another attempt leaves it.
         """
         group = self._settings.progress_group
         if self._target.pending(group, progress):
             return set(progress)
         committed = self._target.groups.get(group, {})
-        if any(committed.get(partition, 0) > offset for partition, offset in progress.items()):
-            raise Fenced(transactional_id=self._settings.transactional_id, why="a successor has committed more")
+        self._producer.check_committed(group, progress)
         behind = {partition for partition, offset in progress.items() if committed.get(partition) != offset}
         return behind | {part for part, end in mapped_ends.items() if self._target.log(part).stable < end}

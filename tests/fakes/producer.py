@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
-from airflow_provider_mm2.mirror.errors import Fenced, TopicDeleted
+from airflow_provider_mm2.mirror.errors import Fenced, ForeignWrites, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
 from tests.fakes.cluster import FakeCluster, IdState
 from tests.fakes.log import Message, Outcome, Transaction
@@ -50,6 +50,11 @@ class FakeProducer:
         """Write one record in the open transaction and return its offset."""
         return self._cluster.log(partition).append(message, self._open())
 
+    def add_state(self, records: Iterable[StateRecord]) -> None:
+        """Write state records in the open transaction."""
+        for record in records:
+            append_state(self, record)
+
     def add_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Add group offsets to the open transaction.
 
@@ -70,6 +75,19 @@ class FakeProducer:
         state = self._cluster.ids.get(self._id)
         if self._cluster.reachable and state is not None and state.epoch == self._epoch and state.transaction:
             self._end(Outcome.ABORTED)
+
+    def pierced(self, hole: ForeignWrites) -> MirrorError:
+        """What it means that a batch does not lie in one piece."""
+        return hole
+
+    def check_committed(self, group: str, progress: Mapping[TopicPartition, int]) -> None:
+        """Look whether somebody has moved on.
+
+        :raises Fenced: an offset is larger than the one sent.
+        """
+        committed = self._cluster.groups.get(group, {})
+        if any(committed.get(partition, 0) > offset for partition, offset in progress.items()):
+            raise Fenced(transactional_id=self._id, why="a successor has committed more")
 
     def check(self) -> None:
         """Do nothing if the id is still ours.
@@ -115,16 +133,27 @@ class FakeStateWriter:
         """Write all records in one transaction, or none."""
         tick()
         self._producer.begin()
+        written: set[TopicPartition] = set()
         try:
             for record in records:
                 append_state(self._producer, record)
+                written.add(TopicPartition(record.topic, record.partition))
         except TopicDeleted:
             self._producer.abort()
             raise
         self._producer.commit()
+        await_visible(self._cluster, written, tick)
 
     def close(self) -> None:
         """Nothing to let go."""
+
+
+def await_visible(cluster: FakeCluster, partitions: Iterable[TopicPartition], tick: Tick) -> None:
+    """Tick and let seconds pass until nothing of these logs is hidden."""
+    for partition in partitions:
+        while cluster.log(partition).stable < cluster.log(partition).end:
+            tick()
+            cluster.clock.advance(1)
 
 
 def append_state(producer: FakeProducer, record: StateRecord) -> None:

@@ -19,6 +19,7 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
+    Delivery,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -32,6 +33,7 @@ from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership
 from tests.fakes.log import Message
+from tests.fakes.plain_producer import FakePlainWriter
 from tests.fakes.producer import FakeStateWriter
 
 PENDING_LIMIT_S = 60
@@ -191,6 +193,10 @@ def _is_number(text: str) -> bool:
 class FakeTarget(FakeReader):
     """A fake cluster as a target."""
 
+    def __init__(self, cluster: FakeCluster, delivery: Delivery = Delivery.EXACTLY_ONCE) -> None:
+        super().__init__(cluster)
+        self._delivery = delivery
+
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create those that do not exist.
 
@@ -319,4 +325,6 @@ class FakeTarget(FakeReader):
 
     def state_writer(self, transactional_id: str) -> StateWriter:
         """A writer of state records."""
+        if self._delivery is Delivery.AT_LEAST_ONCE:
+            return FakePlainWriter(self._cluster)
         return FakeStateWriter(self._cluster, transactional_id)

@@ -10,7 +10,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.errors import RetriableError
 from airflow_provider_mm2.mirror.flow import Chunk, ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.translate import Policy, Translated, translate
 from airflow_provider_mm2.mirror.run import run_mirror
@@ -30,7 +30,7 @@ class Killed(BaseException):
 class History:
     """One flow over one topic; ``written`` holds every value that ever came to the source, by partition and offset."""
 
-    def __init__(self, shards: int) -> None:
+    def __init__(self, shards: int, delivery: Delivery = Delivery.EXACTLY_ONCE) -> None:
         self.pair = FakePair()
         self.pair.us.create_topic(TOPIC)
         settings = {"bootstrap.servers": "nowhere:1"}
@@ -40,6 +40,7 @@ class History:
             target=ClusterSettings(alias="eu", settings={**settings}),
             topics=(TOPIC,),
             shards=shards,
+            delivery=delivery,
             chunk=Chunk(bytes=1024),
         )
         self.written: dict[tuple[int, int], bytes] = {}
@@ -98,6 +99,7 @@ class History:
 
     def run(self, second: int | None = None) -> None:
         """A whole run up to this second, or to the end."""
+        self.pair.deliver(self.flow.delivery)
         until = None if second is None else datetime.fromtimestamp(BASE_MS / 1000 + second, timezone.utc)
         run_mirror(self.flow, self.pair, bounds=RunBounds(until=until, since=None, started=datetime.now(timezone.utc)))
 

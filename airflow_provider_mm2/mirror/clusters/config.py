@@ -246,5 +246,21 @@ def producer_settings(
     return {**_without(given, _NOT_FOR_PRODUCERS), **CLIENT_TIMEOUTS, **NO_TOPIC_CREATION, **tuned}
 
 
+def plain_producer_settings(given: Settings, *, batch_bytes: int = BATCH_BYTES) -> Settings:
+    """Settings of a producer without transactions (``delivery: at_least_once``).
+
+    It repeats nothing by itself and leaves no gap: it is idempotent, a record that is refused ends it, and none is
+    given up by the client, which would send on what comes behind; whoever uses it keeps the time.
+    ``enable.idempotence: false`` is respected here, for a target that refuses idempotent producers; one request at a
+    time then keeps the order, and an answer that was lost costs a repeat.
+    """
+    is_idempotent = str(given.get("enable.idempotence", True)).lower() != "false"
+    ordered: Settings = {"enable.idempotence": False, "max.in.flight.requests.per.connection": 1, "retries": 2**31 - 1}
+    gapless: Settings = {"enable.idempotence": True, "enable.gapless.guarantee": True}
+    settings = producer_settings(given, transactional_id="", timeout_s=0, batch_bytes=batch_bytes)
+    plain = {key: value for key, value in settings.items() if not key.startswith("transaction")}
+    return {**plain, **(gapless if is_idempotent else ordered), "delivery.timeout.ms": 0}
+
+
 def _without(given: Settings, prefixes: tuple[str, ...]) -> Settings:
     return {key: value for key, value in given.items() if not key.startswith(prefixes)}

@@ -2,6 +2,9 @@
 
 ``clusters/confluent`` implements them on real Kafka; the tests hold an in-memory pair to the same contract. A copy
 engine works on partition ranges and returns segments, so that one that moves whole batches fits behind it.
+
+Two of them stand in two forms, by the flow's ``delivery``. What they say of transactions and fences holds for
+``exactly_once``; with ``at_least_once`` a write becomes visible record by record, in the order that each method names.
 """
 
 from __future__ import annotations
@@ -177,7 +180,7 @@ class TargetCluster(ClusterReader, Protocol):
         """A member-to-be of a lock group over the one partition of ``topic``."""
 
     def state_writer(self, transactional_id: str) -> StateWriter:
-        """A transactional writer of state records, not yet fenced."""
+        """A writer of state records, not yet fenced."""
 
 
 class Membership(Protocol):
@@ -202,23 +205,30 @@ class Membership(Protocol):
 
 
 class StateWriter(Protocol):
-    """Writes state records in one transaction of its own id."""
+    """Writes state records in one transaction of its own id, or without any in turns."""
 
     def fence(self, tick: Tick) -> None:
-        """End every earlier writer of this id, with its open transaction."""
+        """End every earlier writer of this id, with its open transaction; without transactions there is no fence."""
 
     def write(self, records: Iterable[StateRecord], tick: Tick) -> None:
-        """Begin, write all, commit. Nothing is visible unless all is."""
+        """Begin, write all, commit, and wait until it is seen. Nothing is visible unless all is.
+
+        Without transactions: turn by turn (``StateRecord.turn``), the tick right before each, every record of a turn
+        delivered before the next one. A write that ends early leaves whole turns and a part of one.
+        """
 
     def close(self) -> None:
         """Let the client go."""
 
 
 class Copier(Protocol):
-    """The transactional copy engine of one shard; steps are those of ``interval/replicate.py``."""
+    """The copy engine of one shard; steps are those of ``interval/replicate.py``."""
 
     def fence(self, tick: Tick) -> None:
-        """Step 2: end every earlier attempt and its open transaction."""
+        """Step 2: end every earlier attempt and its open transaction.
+
+        Without transactions: note where the watched logs end, before the caller reads them.
+        """
 
     def assign(self, ranges: Sequence[CopyRange], now_ms: int) -> None:
         """Step 4: start reading; ``now_ms`` plus five minutes is where a timestamp counts as future."""
@@ -233,13 +243,22 @@ class Copier(Protocol):
         """Step 6: wait for the deliveries of the chunk; one element for each assigned range.
 
         :raises ForeignWrites: the target offsets of a run of records have a hole.
+        :raises DeliveryFailed: without transactions: the same, or a record did not arrive.
         """
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
-        """Step 7: add ledger records and progress offsets (by target partition) to the transaction."""
+        """Step 7: add ledger records and progress offsets (by target partition) to the transaction.
+
+        Without transactions they are kept for the commit.
+        """
 
     def commit(self, tick: Tick) -> None:
-        """Step 8: commit, again and again on a time-out; never aborts once it has begun."""
+        """Step 8: commit, again and again on a time-out; never aborts once it has begun.
+
+        Without transactions: look at the watched logs, then write the ledger in turns, then the progress offsets.
+
+        :raises Overtaken: without transactions: a watched log does not end where this attempt left it.
+        """
 
     def see(
         self, progress: Mapping[TopicPartition, int], mapped_ends: Mapping[TopicPartition, int], tick: Tick
@@ -247,11 +266,15 @@ class Copier(Protocol):
         """Step 8: wait until the commit can be seen: offsets equal, target LSO at or past each mapped end.
 
         :raises Fenced: a larger offset is committed, so a successor has moved on.
+        :raises Overtaken: without transactions: another offset is committed.
         :raises CommitNotVisible: it could not be seen within the limit.
         """
 
     def abort(self) -> None:
-        """Abort the open transaction within 3 seconds; just leave when a commit is pending or we are fenced."""
+        """Abort the open transaction within 3 seconds; just leave when a commit is pending or we are fenced.
+
+        Without transactions: send no more of what is queued.
+        """
 
     def close(self) -> None:
         """Let the clients go, waiting for nothing."""

@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
     ForeignWrites,
     MirrorError,
+    Overtaken,
     ProgressUnknown,
     TargetTopicGone,
     TargetTransactionOpen,
@@ -30,7 +31,14 @@ from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.settled import check_settled
 from airflow_provider_mm2.mirror.interval.topics import Prepared
-from airflow_provider_mm2.mirror.model import CopyRange, FlowRecord, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import (
+    CopyRange,
+    Delivery,
+    FlowRecord,
+    PartitionLedger,
+    TopicInfo,
+    TopicPartition,
+)
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.lease import Lease
@@ -140,6 +148,7 @@ def _look(shard: Shard, tick: Tick) -> Admission:
         pair.target,
         transactional_id=naming.transactional_id(flow.name, shard.number),
         ledger=TopicPartition(naming.ledger_topic(flow.name), shard.number),
+        fenced=flow.delivery is Delivery.EXACTLY_ONCE,
         partitions=pairs.values(),
         seconds=SECOND_LOOK_S,
     )
@@ -190,6 +199,11 @@ def _check_gate(record: FlowRecord | None, prepared: FlowRecord) -> None:
     if record is None:
         raise FlowChanged(flow=prepared.flow, setting="flow record", recorded="nothing", given="a prepared flow")
     check_open(record)
+    if record.delivery is not prepared.delivery:
+        what = (
+            f"the flow was recorded with delivery {record.delivery.value}, and this run has {prepared.delivery.value}"
+        )
+        raise Overtaken(writer=record.flow, what=what)
     if record.shards != prepared.shards:
         raise FlowChanged(flow=record.flow, setting="shards", recorded=str(record.shards), given=str(prepared.shards))
     for name in ("source_cluster_id", "target_cluster_id"):

@@ -1,7 +1,7 @@
 """The ledger as one run keeps it in memory: what each chunk adds, and the records that say so. Pure.
 
-``target_end`` is foretold: after the last record comes our own commit marker. A partition that a transaction did not
-write gets no marker and keeps its end.
+``target_end`` is foretold: after the last record comes our own commit marker, where the chunk is a transaction. A
+partition that a transaction did not write gets no marker and keeps its end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import pairwise
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
 from airflow_provider_mm2.mirror.model import (
     CopiedRange,
+    Delivery,
     FlowRecord,
     LedgerEntry,
     Segment,
@@ -21,6 +22,7 @@ from airflow_provider_mm2.mirror.model import (
 from airflow_provider_mm2.mirror.state.ledger import split_segments
 from airflow_provider_mm2.mirror.state.pruning import prune
 from airflow_provider_mm2.mirror.state.rebase import FIRST_GENERATION, Rebased, opening
+from airflow_provider_mm2.mirror.state.unfenced import claim
 
 MARKER = 1
 
@@ -42,15 +44,21 @@ class LedgerBook:
         record: FlowRecord,
         facts: Mapping[TopicPartition, PartitionFacts],
         rebased: Mapping[TopicPartition, Rebased] | None = None,
+        *,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         self._record = record
+        self._delivery = delivery
+        self._marker = MARKER if delivery is Delivery.EXACTLY_ONCE else 0
         self._facts = facts
         self._open = {part: self._opening(fact) for part, fact in facts.items()}
         self._closed: list[LedgerEntry] = []
         self._removed: list[LedgerEntry] = []
-        self._unwritten = {part for part, fact in facts.items() if fact.ledger is None}
+        claims = delivery is Delivery.AT_LEAST_ONCE
+        self._unwritten = {part for part, fact in facts.items() if claims or self._is_new(fact)}
         for part, fresh in (rebased or {}).items():
-            self._closed.extend(fresh.unwritten[:-1])
+            continues = self._open[part].first == fresh.unwritten[-1].first
+            self._closed.extend(fresh.unwritten[:-1] if continues else fresh.unwritten)
             self._removed.extend(fresh.removed)
             self._unwritten.add(part)
         for part, fact in facts.items():
@@ -67,8 +75,40 @@ class LedgerBook:
     def _opening(self, fact: PartitionFacts) -> LedgerEntry:
         """The entry a run begins with: the recorded one at the target's present end, or the very first."""
         if fact.ledger is not None:
-            return replace(fact.ledger.latest, target_end=max(fact.ledger.latest.target_end, fact.target_log.end))
-        place = place_at(fact, fact.progress, self._record.source_cluster_id)
+            latest = fact.ledger.latest
+            opened = replace(latest, target_end=max(latest.target_end, fact.target_log.end))
+            if self._is_new(fact):
+                opened = self._next_key(opened)
+            return self._claimed(opened)
+        return self._claimed(self._first_entry(fact))
+
+    def _is_new(self, fact: PartitionFacts) -> bool:
+        """Whether nothing was written of a partition yet, or not in this way of delivery."""
+        return fact.ledger is None or fact.ledger.latest.delivery is not self._delivery
+
+    def _next_key(self, latest: LedgerEntry) -> LedgerEntry:
+        """The entry that goes on from one of the other way of delivery.
+
+        Whether a marker comes behind an entry's last record is then known from the entry alone.
+        """
+        return replace(
+            latest,
+            first=latest.next_offset,
+            segments=(),
+            records=0,
+            expired=0,
+            delivery=self._delivery,
+            sequence=latest.sequence + 1,
+        )
+
+    def _claimed(self, entry: LedgerEntry) -> LedgerEntry:
+        """The entry as an attempt writes it first where nothing fences the one before (``state/unfenced.py``)."""
+        if self._delivery is Delivery.EXACTLY_ONCE:
+            return entry
+        return replace(entry, sequence=claim(entry.sequence))
+
+    def _first_entry(self, fact: PartitionFacts) -> LedgerEntry:
+        place = place_at(fact, fact.progress, self._record.source_cluster_id, self._delivery)
         return opening(place, FIRST_GENERATION, 0)
 
     def entry(self, part: TopicPartition) -> LedgerEntry:
@@ -112,7 +152,7 @@ class LedgerBook:
             segments=rest,
             records=_count(rest),
             next_offset=copied.next_offset,
-            target_end=copied.segments[-1].target_end + MARKER if copied.segments else entry.target_end,
+            target_end=copied.segments[-1].target_end + self._marker if copied.segments else entry.target_end,
             leader_epoch=copied.leader_epoch,
             sequence=entry.sequence + 1,
         )
@@ -147,6 +187,8 @@ def counted_end(entry: LedgerEntry) -> int:
     Behind the last record comes our marker, unless somebody wrote between the two: then the offset foretold for the
     marker is a stranger's record. So the marker's place is looked at too; a marker is not seen by a reader.
     """
+    if entry.delivery is Delivery.AT_LEAST_ONCE:
+        return entry.target_end
     last = entry.segments[-1].target_end if entry.segments else entry.target_end
     return last if entry.target_end == last + MARKER else entry.target_end
 

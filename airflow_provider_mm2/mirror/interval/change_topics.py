@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TopicSettingsRefused
@@ -43,12 +43,14 @@ def change_topics(
     :raises MirrorError: a topic cannot be created; the others are.
     """
     settles = create or any(_is_due(plan, survey.own_settings.get(topic, {})) for topic, plan in plans.items())
-    if survey.recorded and not settles:
+    record = replace(survey.record, delivery=flow.delivery)
+    stands = survey.recorded and record == survey.record
+    if stands and not settles:
         return Changed(warnings=tuple(unknown_settings(plans)))
     with control_lease(flow, pair.target, owner, tick) as lease:
-        if not survey.recorded:
-            record_flow(flow, pair, survey.record, lease, tick)
-        notes = ControlNotes(target=pair.target, record=survey.record, lease=lease, tick=tick)
+        if not stands:
+            record_flow(flow, pair, record, lease, tick)
+        notes = ControlNotes(target=pair.target, record=record, lease=lease, tick=tick)
         try:
             return _settle(flow, pair, survey, create, notes)
         finally:

@@ -26,7 +26,7 @@ from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, read_shards
-from airflow_provider_mm2.mirror.state.pruning import to_removal
+from airflow_provider_mm2.mirror.state.turns import removals
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ def _removals(
     for part, ledger in ledgers.items():
         if part.topic not in topics:
             continue
-        yield from (to_removal(flow, shard, entry) for entry in ledger.entries)
+        yield from removals(flow, shard, ledger.entries)
         latest = ledger.latest
         incident = Incident(
             kind=IncidentKind.FORGOTTEN,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard
 from airflow_provider_mm2.mirror.interval.book import LedgerBook, target_span
+from airflow_provider_mm2.mirror.interval.repeats import among_warnings, found_warnings
 from airflow_provider_mm2.mirror.model import CopiedRange, PartitionResult, RangeEnd, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.state.incidents import describe
@@ -67,14 +68,20 @@ def run_warnings(
     tallies: Tallies,
     incidents: Iterable[Incident],
     results: Iterable[PartitionResult],
+    among: Mapping[TopicPartition, int],
 ) -> Iterator[str]:
-    """What did not stop the run and is worth knowing."""
+    """What did not stop the run and is worth knowing.
+
+    :param among: records of others, or repeats, that came among those of the run, by target partition.
+    """
     is_told = shard.flow.on_foreign_writes != "accept"
     for incident in incidents:
         if is_told or incident.kind is not IncidentKind.FOREIGN_WRITES:
             yield describe(incident)
     for part in admission.restored:
         yield f"{part}: the progress group had no offset (expired or deleted); restored from the ledger"
+    yield from found_warnings(admission.facts.values())
+    yield from among_warnings(sorted(among.items()))
     for late in admission.late:
         yield f"{late} came up after the plan and waits for the next run"
     for part, tally in tallies.items():

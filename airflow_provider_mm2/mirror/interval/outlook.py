@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,12 @@ from airflow_provider_mm2.mirror.interval.change_topics import unknown_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
+from airflow_provider_mm2.mirror.interval.repeats import change_warning, found_warnings
 from airflow_provider_mm2.mirror.interval.retention import partitions_of
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import old_record_warnings, topic_warnings
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, setting_rows, topic_changes
-from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.positions import select_groups
 from airflow_provider_mm2.mirror.state.incidents import describe
@@ -41,6 +42,7 @@ class Outlook:
     warnings: tuple[str, ...]
     acls: AclPlan
     groups_left_out: Mapping[str, str]
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     @property
     def to_copy(self) -> int:
@@ -57,6 +59,8 @@ class Outlook:
             "source": {"alias": survey.record.source_alias, "cluster_id": survey.record.source_cluster_id},
             "target": {"alias": survey.record.target_alias, "cluster_id": survey.record.target_cluster_id},
             "shards": survey.record.shards,
+            "delivery": self.delivery.value,
+            "delivery_cost": self.delivery.cost,
             "first_run": not survey.recorded,
             "to_copy": self.to_copy,
             "topics": [self._topic(name, created) for name in survey.source_topics],
@@ -118,11 +122,13 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
             *unknown_settings(changes.settings),
             *acls.warnings,
             *old_record_warnings(pair, survey, settings),
+            *_delivery_warnings(flow, survey, facts.values()),
             *_open_transactions(found),
             *(f"a run would accept this: {describe(incident)}" for incident in accepted),
         ),
         acls=acls,
         groups_left_out=select_groups(flow, pair.source.list_groups(every_kind=True))[1],
+        delivery=flow.delivery,
     )
 
 
@@ -153,6 +159,10 @@ def _overrides(settings: Mapping[str, str | None]) -> Settings:
         for name, value in settings.items()
         if value is not None
     }
+
+
+def _delivery_warnings(flow: MirrorFlow, survey: Survey, facts: Iterable[PartitionFacts]) -> tuple[str, ...]:
+    return change_warning(survey.record, flow.delivery) + tuple(found_warnings(facts))
 
 
 def _open_transactions(found: list[MirrorError]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from airflow_provider_mm2.mirror.errors import (
     TopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.rebase import Place
 from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
@@ -109,12 +109,22 @@ class PartitionFacts:
         return self.source_log.start if self.ledger is None else self.ledger.latest.next_offset
 
     @property
+    def may_repeat(self) -> bool:
+        """Whether an attempt with ``at_least_once`` may have left more than it recorded."""
+        return self.ledger is not None and self.ledger.latest.delivery is Delivery.AT_LEAST_ONCE
+
+    @property
+    def lags(self) -> bool:
+        """Whether the progress group is behind the ledger as such an attempt leaves it that dies between the two."""
+        return self.may_repeat and self.group_offset is not None and self.group_offset < self.progress
+
+    @property
     def recorded_end(self) -> int:
         """Target end that the flow knows of."""
         return self.target_log.start if self.ledger is None else self.ledger.latest.target_end
 
 
-def place_at(facts: PartitionFacts, offset: int, source_cluster_id: str) -> Place:
+def place_at(facts: PartitionFacts, offset: int, source_cluster_id: str, delivery: Delivery) -> Place:
     """A partition going on at a source offset, with both topics as they were found."""
     return Place(
         source=facts.source,
@@ -124,6 +134,7 @@ def place_at(facts: PartitionFacts, offset: int, source_cluster_id: str) -> Plac
         source_cluster_id=source_cluster_id,
         offset=offset,
         target_end=facts.target_log.end,
+        delivery=delivery,
     )
 
 
@@ -182,7 +193,7 @@ def _judge_identity(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErr
 
 def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorError | None:
     source, target, progress = facts.source, facts.target, ledger.latest.next_offset
-    if facts.group_offset is not None and facts.group_offset != progress:
+    if facts.group_offset is not None and facts.group_offset != progress and not facts.lags:
         return ProgressDisagrees(
             target_topic=target.topic,
             partition=target.partition,
@@ -211,7 +222,7 @@ def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErro
             start=last.target_start,
             end=last.target_end,
         )
-    if facts.visible:
+    if facts.visible and not facts.may_repeat:
         return ForeignWrites(
             target_topic=target.topic,
             partition=target.partition,

@@ -87,7 +87,7 @@ def _accept(
         records=facts.ledger.records if is_anew else None,
         decided_by=policy,
     )
-    rebased = rebase(facts.ledger, place_at(facts, offset, source_cluster_id))
+    rebased = rebase(facts.ledger, place_at(facts, offset, source_cluster_id, flow.delivery))
     hidden = facts.hidden and not is_anew
     moved = replace(facts, ledger=rebased.ledger, group_offset=None, hidden=hidden)
     return _judged(decision, moved, incident, rebased)

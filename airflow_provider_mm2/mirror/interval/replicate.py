@@ -1,4 +1,4 @@
-"""The transactional copy of one shard, exactly once. The steps are numbered here and cited elsewhere.
+"""The copy of one shard, exactly once. The steps are numbered here and cited elsewhere.
 
 0. Prepare (once a run, ``topics.py``): internal topics, flow record, target topics with partitions and settings.
 1. Lease: one live holder a shard, kept in every wait below.
@@ -10,12 +10,21 @@
 7. Add ledger records and progress offsets to the same transaction.
 8. Commit, again and again on a time-out, and then see it.
 9. Not done: back to 5. Done: summary. Any abort or fence ends the attempt; nothing goes on from memory.
+
+With ``delivery: at_least_once`` there is no transaction, so the order of the writes stands in for it:
+
+2. There is nothing to fence with: the ends of ledger and gate are noted before they are read.
+5. Before the first chunk the attempt claims the shard: it writes each partition's ledger entry anew.
+6. Every record's delivery is checked.
+7. The ledger records and the progress are handed over, nothing is written.
+8. Lease kept, ledger and gate as this attempt left them: then the ledger, after it the progress group.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event
@@ -27,6 +36,7 @@ from airflow_provider_mm2.mirror.errors import (
     ForeignWrites,
     LeaseLost,
     MirrorError,
+    Overtaken,
     Stopped,
     TransactionFailed,
     TransactionHangs,
@@ -36,10 +46,12 @@ from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, adm
 from airflow_provider_mm2.mirror.interval.book import LedgerBook
 from airflow_provider_mm2.mirror.interval.identity import check_topics
 from airflow_provider_mm2.mirror.interval.outcome import Tally, partition_results, run_warnings
+from airflow_provider_mm2.mirror.interval.repeats import holes_of
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
+    Delivery,
     Progress,
     RangeEnd,
     ShardResult,
@@ -48,8 +60,7 @@ from airflow_provider_mm2.mirror.model import (
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease
-from airflow_provider_mm2.mirror.state.ledger import to_record
-from airflow_provider_mm2.mirror.state.pruning import to_removal
+from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +81,7 @@ class _Run:
     began: float
     incidents: list[Incident]
     tallies: dict[TopicPartition, Tally] = field(default_factory=dict)
+    among: Counter[TopicPartition] = field(default_factory=Counter)
     transactions: int = 0
     told: int = 0
     copy_seconds: float = 0.0
@@ -104,11 +116,11 @@ def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) ->
             tick()
             copier.fence(tick)  # step 2
             admission = admit(shard, lease, tick)  # steps 3 and 4
-            book = LedgerBook(admission.record, admission.facts, admission.rebased)
+            book = LedgerBook(admission.record, admission.facts, admission.rebased, delivery=flow.delivery)
             run = _Run(shard, admission, copier, book, lease, tick, report, began, list(admission.incidents))
             return _copy_all(run)
         except Fenced as fenced:
-            raise _explained(fenced, lease) from fenced
+            raise _explained(fenced, lease, flow.delivery) from fenced
         finally:
             copier.close()
 
@@ -123,11 +135,14 @@ def _copier_settings(shard: Shard, transactional_id: str) -> CopierSettings:
         batch_bytes=shard.prepared.batch_bytes,
         silence_limit_s=shard.flow.silence_limit_s,
         shared_target=shard.flow.on_foreign_writes != "stop",
+        watched=watched_by(shard.flow.name, shard.number),
     )
 
 
-def _explained(fenced: Fenced, lease: Lease) -> MirrorError:
+def _explained(fenced: Fenced, lease: Lease, delivery: Delivery) -> MirrorError:
     """Say whether a successor came or the transaction timed out: the lease knows."""
+    if delivery is Delivery.AT_LEAST_ONCE:
+        return Overtaken(writer=fenced.transactional_id, what=fenced.why)
     try:
         lease.confirm()
     except LeaseLost:
@@ -145,14 +160,17 @@ def _copy_all(run: _Run) -> ShardResult:
         if item.start >= item.end:
             run.tallies[item.source].ended = RangeEnd.BOUND
     run.copier.assign(to_read, run.admission.stable_taken_ms)
-    while True:
-        try:
+    try:
+        if run.shard.flow.delivery is Delivery.AT_LEAST_ONCE:
+            run.copier.begin()
+            _write_state(run)
+        while True:
             _copy_chunk(run)
-        except MirrorError:
-            run.copier.abort()
-            raise
-        if all(tally.ended is not None for tally in run.tallies.values()):
-            break
+            if all(tally.ended is not None for tally in run.tallies.values()):
+                break
+    except MirrorError:
+        run.copier.abort()
+        raise
     result = _result(run)
     _raise_hanging(run)
     return result
@@ -172,17 +190,22 @@ def _copy_chunk(run: _Run) -> None:
         run.tallies[copied.source].add(copied)
     if all(tally.ended is not None for tally in run.tallies.values()):
         _finish_book(run)
-    records = [to_record(flow.name, run.shard.number, entry) for entry in run.book.take_unwritten()]
-    records += [to_removal(flow.name, run.shard.number, entry) for entry in run.book.take_removed()]
-    records += [incident_record(flow.name, incident) for incident in run.incidents[run.told :]]
+    _write_state(run)
+    run.transactions += 1
+    run.copy_seconds += time.monotonic() - began
+    run.report(_progress(run))
+
+
+def _write_state(run: _Run) -> None:
+    """What the book has to write, in turns of which each leaves a ledger that is true; the newest entries come last."""
+    flow, shard = run.shard.flow.name, run.shard.number
+    records = [incident_record(flow, incident) for incident in run.incidents[run.told :]]
+    records += in_turns(flow, shard, run.book.take_unwritten(), run.book.take_removed())
     progress = run.book.progress()
     run.copier.add(records, progress, run.tick)  # step 7
     run.copier.commit(run.tick)  # step 8
     run.copier.see(progress, _mapped_ends(run), run.tick)
     run.told = len(run.incidents)
-    run.transactions += 1
-    run.copy_seconds += time.monotonic() - began
-    run.report(_progress(run))
 
 
 def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:
@@ -195,8 +218,14 @@ def _check_strangers(run: _Run, copied: CopiedRange) -> None:
     """Refuse a chunk among whose records, or before them, somebody else's lie. It is not committed then.
 
     A hole inside the chunk is behind our own open transaction, where no reader sees: it is aborted first. A flow that
-    shares its topics goes on, with what was found on record.
+    shares its topics goes on, with what was found on record. Without transactions it may be what an attempt sent late:
+    that is counted and told.
     """
+    if run.shard.flow.delivery is Delivery.AT_LEAST_ONCE:
+        for found in holes_of(run.book, copied):
+            seen = run.shard.pair.target.count_visible(found.target, found.start, found.end, run.tick)
+            run.among[found.target] += seen
+        return
     if run.shard.flow.on_foreign_writes != "stop":
         run.incidents += _foreign_writes(run, copied)
         return
@@ -311,7 +340,7 @@ def _result(run: _Run) -> ShardResult:
         transactions=run.transactions,
         seconds=time.monotonic() - run.began,
         copy_seconds=run.copy_seconds,
-        warnings=tuple(run_warnings(run.shard, run.admission, run.tallies, run.incidents, results)),
+        warnings=tuple(run_warnings(run.shard, run.admission, run.tallies, run.incidents, results, run.among)),
     )
 
 

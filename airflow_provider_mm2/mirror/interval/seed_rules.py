@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Seed, SeedKind
 from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
@@ -95,7 +95,7 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
         )
     start, lost = facts.source_log.start, _lost(given, seed, old)
     new = max(point.offset, start)
-    is_whole = not facts.visible and not facts.hidden
+    is_whole = not (facts.visible and not facts.may_repeat) and not facts.hidden
     is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new) and is_whole
     return SeedRow(
         source=facts.source,
@@ -128,7 +128,7 @@ def _copies(given: SeedFacts, seed: Seed, old: int | None, new: int) -> int:
 
 def _foreign(given: SeedFacts, seed: Seed, old: int | None, new: int) -> tuple[int, int, int] | None:
     facts, records = given.facts, given.facts.visible - _copies(given, seed, old, new)
-    if old is None or facts.ledger is None or not records or seed.kind is SeedKind.PROGRESS_GROUP:
+    if old is None or facts.ledger is None or facts.may_repeat or not records or seed.kind is SeedKind.PROGRESS_GROUP:
         return None
     return facts.recorded_end, facts.target_log.end, records
 
@@ -190,14 +190,14 @@ def _count(records: int) -> str:
     return f"{records:,}{' or more' if records >= COUNT_LIMIT else ''} record(s)"
 
 
-def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str) -> Rebased:
+def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str, delivery: Delivery) -> Rebased:
     """The ledger that a row gives its partition.
 
     :raises ValueError: the row gives it none.
     """
     if row.new is None:
         raise ValueError(f"{row.source} is not seeded")
-    return rebase(facts.ledger, place_at(facts, row.new, source_cluster_id))
+    return rebase(facts.ledger, place_at(facts, row.new, source_cluster_id, delivery))
 
 
 def incidents_of(row: SeedRow, seed: Seed, visible: int, *, force: bool, owner: str, now_ms: int) -> list[Incident]:

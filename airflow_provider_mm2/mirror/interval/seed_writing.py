@@ -29,8 +29,8 @@ from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease
-from airflow_provider_mm2.mirror.state.ledger import read_ledger, to_record
-from airflow_provider_mm2.mirror.state.pruning import to_removal
+from airflow_provider_mm2.mirror.state.ledger import read_ledger
+from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class SeedWriter:
                 self.look.tick()
                 lease.keep()
 
-            copier = pair.copier(_settings(flow, transactional_id))
+            copier = pair.copier(_settings(flow, number))
             try:
                 copier.fence(tick)
                 facts = self._facts(number, wanted, tick)
@@ -121,20 +121,20 @@ class SeedWriter:
         known = read_incidents(self.look.pair.target, name, self.look.tick)
         for part, row in rows.items():
             visible = self.look.visible(facts[part], row.new or 0)
-            rebased = rebased_by(row, facts[part], self.record.source_cluster_id)
-            yield from (to_record(name, number, entry) for entry in rebased.unwritten)
-            yield from (to_removal(name, number, entry) for entry in rebased.removed)
+            rebased = rebased_by(row, facts[part], self.record.source_cluster_id, self.look.flow.delivery)
+            yield from in_turns(name, number, rebased.unwritten, rebased.removed)
             found = incidents_of(row, seed, visible, force=self.force, owner=self.owner, now_ms=now_ms)
             incidents = counted_up(found, known)
             yield from (incident_record(name, incident) for incident in incidents)
 
 
-def _settings(flow: MirrorFlow, transactional_id: str) -> CopierSettings:
+def _settings(flow: MirrorFlow, number: int) -> CopierSettings:
     return CopierSettings(
         flow=flow.name,
-        transactional_id=transactional_id,
+        transactional_id=naming.transactional_id(flow.name, number),
         progress_group=naming.progress_group(flow.name),
         transaction_timeout_s=flow.transaction_timeout_s,
         max_record_bytes=1,
         silence_limit_s=flow.silence_limit_s,
+        watched=watched_by(flow.name, number),
     )

@@ -21,12 +21,15 @@ def check_settled(
     *,
     transactional_id: str,
     ledger: TopicPartition,
+    fenced: bool = True,
     partitions: Collection[TopicPartition],
     seconds: float,
 ) -> None:
     """Refuse to judge or to copy while a transaction holds a log back.
 
     :param ledger: the shard's partition of the ledger, which nobody else writes to.
+    :param fenced: whether what was ours has been ended. Without a fence (``at_least_once``) a transaction on the ledger
+        is one of an ``exactly_once`` attempt that died, and ends by its time-out.
     :param partitions: the shard's target partitions.
     :param seconds: for how long the caller looks before it believes this.
     :raises CommitNotVisible: the ledger itself is held back, so the transaction was ours.
@@ -34,7 +37,7 @@ def check_settled(
     """
     logs = target.log_offsets([ledger, *partitions])
     held = [part for part, log in logs.items() if log.stable < log.end]
-    if ledger in held:
+    if ledger in held and fenced:
         names = tuple(str(part) for part in held[:10])
         raise CommitNotVisible(transactional_id=transactional_id, seconds=seconds, partitions=names)
     for part in held:

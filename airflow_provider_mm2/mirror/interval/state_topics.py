@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import StateTopicUnfit
@@ -48,12 +50,15 @@ def ensure_state_topics(flow: MirrorFlow, pair: ClusterPair) -> frozenset[str]:
 
 
 def record_flow(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord, lease: Lease, tick: Tick) -> None:
-    """Write the first flow record, unless another first run just did.
+    """Write the first flow record, unless another first run just did; or the way of delivery, which may change.
 
     :raises FlowChanged: that one recorded something else.
     """
     standing = read_gate(pair.target, flow.name, tick)
     if standing is None:
         write_gate(pair.target, expected=None, new=record, lease=lease, tick=tick)
-    else:
-        check_record(standing, record)
+        return
+    check_record(standing, record)
+    if standing.delivery is not record.delivery:
+        new = replace(standing, delivery=record.delivery)
+        write_gate(pair.target, expected=standing, new=new, lease=lease, tick=tick)

@@ -135,6 +135,7 @@ def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
         source_cluster_id=source_id,
         target_cluster_id=target_id,
         shards=flow.shards,
+        delivery=flow.delivery,
     )
 
 

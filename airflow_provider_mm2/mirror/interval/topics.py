@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -16,6 +16,7 @@ from airflow_provider_mm2.mirror.clusters.config import BATCH_BYTES
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import (
     FlowNotPrepared,
+    Overtaken,
     TargetPartitionsFewer,
     TargetTopicGone,
     TargetTopicMissing,
@@ -24,6 +25,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, create_missing, survey_acls
 from airflow_provider_mm2.mirror.interval.carried import SettingsPlan, carried_settings
 from airflow_provider_mm2.mirror.interval.change_topics import Changed, change_topics, plan_topics
+from airflow_provider_mm2.mirror.interval.repeats import change_warning
 from airflow_provider_mm2.mirror.interval.replicas import check_brokers, check_replicas
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
@@ -137,10 +139,15 @@ def recall_topics(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> Prepare
     """What step 0 gave, read from the clusters again; changes nothing.
 
     :raises FlowNotPrepared: step 0 was never done for this flow.
+    :raises Overtaken: another run recorded another way of delivery since.
     """
     survey = survey_flow(flow, pair, tick)
     if not survey.recorded:
         raise FlowNotPrepared(flow=flow.name)
+    recorded = survey.record.delivery
+    if recorded is not flow.delivery:
+        what = f"the flow is recorded with delivery {recorded.value}, and this task has {flow.delivery.value}"
+        raise Overtaken(writer=flow.name, what=f"{what}; a whole run records it anew")
     return _prepared(flow, pair, survey, TopicChanges(create=(), grow={}), Changed(), AclPlan())
 
 
@@ -155,7 +162,7 @@ def _prepared(
     limits = [number_of(found, "max.message.bytes") for found in settings.values()]
     replicas = {name: info.replication_factor for name, info in infos.items()}
     return Prepared(
-        record=survey.record,
+        record=replace(survey.record, delivery=flow.delivery),
         topics={name: survey.selection.topics[name] for name in survey.source_topics},
         left_out=survey.selection.left_out,
         created=created,
@@ -168,6 +175,7 @@ def _prepared(
             *changed.warnings,
             *acls.warnings,
             *old_record_warnings(pair, survey, settings),
+            *change_warning(survey.record, flow.delivery),
         ),
         altered=changed.altered,
         acls=acls,

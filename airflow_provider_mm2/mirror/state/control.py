@@ -64,7 +64,7 @@ class ControlNotes:
             if standing != self.record:
                 why = "the flow record was changed meanwhile"
                 raise Fenced(transactional_id=naming.control_id(self.record.flow), why=why)
-        self._writer.write(records, self.tick)
+        self._writer.write(records, self.keep)
 
     def close(self) -> None:
         """Let the writer go."""

@@ -3,6 +3,9 @@
 Every write is a transaction of the control id: under the control lease, after a fence, and only when what stands there
 is still what the writer expects. A mirror run fences first and reads the gate after; the control side writes the gate
 first and fences all ids after. That order leaves no window.
+
+With ``delivery: at_least_once`` there are no fences: the lease is kept right before the write, and a run that is at
+work looks before each of its own writes whether the gate was written to meanwhile.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, FlowFrozen, StateDamaged
-from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import ActiveSide, Delivery, FlowRecord, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -26,7 +29,8 @@ KEY = b'{"kind":"flow"}'
 
 def encode(record: FlowRecord) -> bytes:
     """Bytes of the flow record."""
-    document = {**dataclasses.asdict(record), "active_side": record.active_side.value, "version": VERSION}
+    words = {"active_side": record.active_side.value, "delivery": record.delivery.value}
+    document = {**dataclasses.asdict(record), **words, "version": VERSION}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -39,7 +43,9 @@ def decode(value: bytes) -> FlowRecord:
     if not isinstance(document, dict) or document.pop("version", None) != VERSION:
         raise ValueError(f"not a flow record of version {VERSION}")
     try:
-        return FlowRecord(**{**document, "active_side": ActiveSide(document["active_side"])})
+        side = ActiveSide(document["active_side"])
+        delivery = Delivery(document.get("delivery", Delivery.EXACTLY_ONCE.value))
+        return FlowRecord(**{**document, "active_side": side, "delivery": delivery})
     except (TypeError, KeyError) as error:
         raise ValueError(f"fields are missing or unknown: {error}") from error
 
@@ -77,16 +83,27 @@ def write_gate(
     :raises Fenced: it is not what was expected any more, or another writer came.
     """
     writer = target.state_writer(naming.control_id(new.flow))
-    try:
+
+    def keep() -> None:
+        tick()
         lease.keep()
+
+    try:
+        keep()
         writer.fence(tick)
         if read_gate(target, new.flow, tick) != expected:
             raise Fenced(transactional_id=naming.control_id(new.flow), why="the flow record was changed meanwhile")
         record = StateRecord(topic=naming.gate_topic(new.flow), partition=0, key=KEY, value=encode(new))
-        writer.write([record], tick)
+        writer.write([record], keep)
     finally:
         writer.close()
-    log.info("flow %s recorded: %d shard(s), active side %s", new.flow, new.shards, new.active_side.value)
+    log.info(
+        "flow %s recorded: %d shard(s), %s, active side %s",
+        new.flow,
+        new.shards,
+        new.delivery.value,
+        new.active_side.value,
+    )
 
 
 def check_open(record: FlowRecord) -> None:

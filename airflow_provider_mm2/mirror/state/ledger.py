@@ -18,6 +18,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.model import (
+    Delivery,
     LedgerEntry,
     LogRecord,
     PartitionLedger,
@@ -25,6 +26,7 @@ from airflow_provider_mm2.mirror.model import (
     StateRecord,
     TopicPartition,
 )
+from airflow_provider_mm2.mirror.state.unfenced import believed_generation, is_overtaken, standing
 
 VERSION = 1
 ENTRY_LIMIT_BYTES = 16 * 1024
@@ -55,6 +57,7 @@ def encode_value(entry: LedgerEntry) -> bytes:
     document = {name: getattr(entry, name) for name in _VALUE_FIELDS}
     document["segments"] = base64.b64encode(encode_segments(entry.segments, entry.first)).decode()
     document["pending"] = None if entry.pending is None else list(entry.pending)
+    document["delivery"] = entry.delivery.value
     document["version"] = VERSION
     document["checksum"] = zlib.crc32(encode_key(entry) + _json(document))
     return _json(document)
@@ -76,11 +79,13 @@ def decode_entry(key: bytes, value: bytes) -> LedgerEntry:
     try:
         segments = base64.b64decode(document.pop("segments"), validate=True)
         pending = document.pop("pending")
+        delivery = Delivery(document.pop("delivery", Delivery.EXACTLY_ONCE.value))
         entry = LedgerEntry(
             **key_fields,
             **document,
             segments=decode_segments(segments, key_fields["first"]),
             pending=None if pending is None else (pending[0], pending[1]),
+            delivery=delivery,
         )
         _check(entry)
     except (TypeError, KeyError) as error:
@@ -158,14 +163,17 @@ def _take(newest: dict[bytes, tuple[int, LedgerEntry]], record: LogRecord) -> No
         raise ValueError("it has no key")
     if record.value is None:
         newest.pop(record.key, None)
-    else:
-        newest[record.key] = (record.offset, decode_entry(record.key, record.value))
+        return
+    entry, before = decode_entry(record.key, record.value), newest.get(record.key)
+    if before is None or not is_overtaken(entry, before[1]):
+        newest[record.key] = (record.offset, entry)
 
 
 def _newest_generation(topic: str, shard: int, found: list[tuple[int, LedgerEntry]]) -> PartitionLedger:
     """Entries of the newest generation, each beginning where the one before it ends."""
-    generation = max(entry.generation for _, entry in found)
-    current = sorted((item for item in found if item[1].generation == generation), key=lambda item: item[1].first)
+    generation = believed_generation(entry for _, entry in found)
+    newest = (item for item in found if item[1].generation == generation)
+    current = standing(sorted(newest, key=lambda item: item[1].first))
     for (_, before), (offset, after) in pairwise(current):
         joins = after.first == before.next_offset and after.source_topic_id == before.source_topic_id
         if not joins or after.sequence <= before.sequence:
@@ -264,8 +272,7 @@ def read_shards(target: ClusterReader, flow: str, shards: int, tick: Tick) -> di
     return found
 
 
-def to_record(flow: str, shard: int, entry: LedgerEntry) -> StateRecord:
+def to_record(flow: str, shard: int, entry: LedgerEntry, turn: int = 0) -> StateRecord:
     """The record that writes an entry."""
-    return StateRecord(
-        topic=naming.ledger_topic(flow), partition=shard, key=encode_key(entry), value=encode_value(entry)
-    )
+    topic, key, value = naming.ledger_topic(flow), encode_key(entry), encode_value(entry)
+    return StateRecord(topic=topic, partition=shard, key=key, value=value, turn=turn)

@@ -13,8 +13,8 @@ def prune(ledger: PartitionLedger, target_log_start: int) -> tuple[LedgerEntry |
     """What to do with entries whose records have all expired on the target.
 
     The entry that tells the progress stays. All that is pruned becomes one entry without segments, under the first
-    one's key, so that the mirror's start stays known; the others' keys are removed. Written in one transaction, so
-    no reader sees half of it.
+    one's key, so that the mirror's start stays known; the others' keys are removed. Written in one transaction, or
+    the others' removal after it (``unfenced.py``).
 
     :returns: the entry that stands for them, None when there is nothing to do, and the entries to remove.
     """
@@ -30,6 +30,6 @@ def prune(ledger: PartitionLedger, target_log_start: int) -> tuple[LedgerEntry |
     return replace(last, first=first.first, segments=(), records=0, expired=records), tuple(gone[1:])
 
 
-def to_removal(flow: str, shard: int, entry: LedgerEntry) -> StateRecord:
+def to_removal(flow: str, shard: int, entry: LedgerEntry, turn: int = 0) -> StateRecord:
     """The record that removes an entry."""
-    return StateRecord(topic=naming.ledger_topic(flow), partition=shard, key=encode_key(entry), value=None)
+    return StateRecord(topic=naming.ledger_topic(flow), partition=shard, key=encode_key(entry), value=None, turn=turn)

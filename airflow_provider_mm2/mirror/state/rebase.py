@@ -2,21 +2,34 @@
 
 Forward the map stays as it is, and what was passed over is a hole on the source. Back, or on another topic, a new
 generation of the partition begins: of the same log it keeps what lies below the new place, of another one nothing.
-The records of the old generation are removed in the same transaction, so a reader finds one or the other.
+The records of the old generation are removed in the same transaction, so a reader finds one or the other. Without
+transactions they are removed last, and the entry that the new generation goes on from has the highest number of all:
+the reader believes the generation that has it (``unfenced.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airflow_provider_mm2.mirror.model import LedgerEntry, PartitionLedger, Segment, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import (
+    Delivery,
+    LedgerEntry,
+    PartitionLedger,
+    Segment,
+    TopicInfo,
+    TopicPartition,
+)
+from airflow_provider_mm2.mirror.state.unfenced import claim
 
 FIRST_GENERATION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a partition goes on: the topics as they are now, the next source offset, the target's end."""
+    """Where a partition goes on: the topics as they are now, the next source offset, the target's end.
+
+    ``delivery`` is that of the flow. An entry that stays keeps its own, since its records were written so.
+    """
 
     source: TopicPartition
     target: TopicPartition
@@ -25,6 +38,7 @@ class Place:
     source_cluster_id: str
     offset: int
     target_end: int
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +58,11 @@ def rebase(ledger: PartitionLedger | None, place: Place) -> Rebased:
     :param ledger: what is recorded, None where nothing is.
     """
     if ledger is None:
-        return _all_new((opening(place, FIRST_GENERATION, 0),), ())
+        return _all_new((opening(place, FIRST_GENERATION, _next(-1, place)),), ())
     latest = ledger.latest
     is_same_log = latest.source_topic_id == place.source_topic.topic_id
     is_same_log &= latest.target_topic_id == place.target_topic.topic_id
-    sequence = latest.sequence + 1
+    sequence = _next(latest.sequence, place)
     if is_same_log and place.offset >= latest.next_offset:
         moved = replace(
             latest,
@@ -94,7 +108,13 @@ def opening(place: Place, generation: int, sequence: int) -> LedgerEntry:
         records=0,
         through_ms=None,
         sequence=sequence,
+        delivery=place.delivery,
     )
+
+
+def _next(sequence: int, place: Place) -> int:
+    """The number of what is written behind ``sequence``; where nothing is fenced, above all that a late one writes."""
+    return claim(sequence) if place.delivery is Delivery.AT_LEAST_ONCE else sequence + 1
 
 
 def _all_new(entries: tuple[LedgerEntry, ...], removed: tuple[LedgerEntry, ...]) -> Rebased:

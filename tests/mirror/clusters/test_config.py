@@ -114,6 +114,27 @@ def test_no_client_creates_topics() -> None:
         assert settings["allow.auto.create.topics"] is False
 
 
+def test_producer_without_transactions() -> None:
+    """Without transactions a producer is idempotent, gives nothing up and leaves no gap, whatever a connection says."""
+    plain = config.plain_producer_settings({**GIVEN, "transaction.timeout.ms": 1})
+    assert not [key for key in plain if key.startswith("transaction")]
+    assert (plain["enable.idempotence"], plain["enable.gapless.guarantee"]) == (True, True)
+    assert (plain["acks"], plain["delivery.timeout.ms"]) == ("all", 0)
+    assert plain["allow.auto.create.topics"] is False
+
+
+@pytest.mark.parametrize("off", [False, "false", "False"])
+def test_producer_without_idempotence(off: object) -> None:
+    """A target that refuses idempotent producers gets one request at a time, so that the order is kept."""
+    plain = config.plain_producer_settings({**GIVEN, "enable.idempotence": off})
+    assert plain["enable.idempotence"] is False
+    assert plain["max.in.flight.requests.per.connection"] == 1
+    assert "enable.gapless.guarantee" not in plain
+    assert config.producer_settings({**GIVEN, "enable.idempotence": off}, transactional_id="t", timeout_s=60)[
+        "enable.idempotence"
+    ]
+
+
 def test_producer_is_ours() -> None:
     """A producer keeps the user's compression, and its id, acks and size are the mirror's."""
     producer = config.producer_settings(GIVEN, transactional_id="mm2.f.0", timeout_s=60)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.model import LedgerEntry, LogRecord, Segment
+from airflow_provider_mm2.mirror.model import Delivery, LedgerEntry, LogRecord, Segment
 from airflow_provider_mm2.mirror.state.ledger import (
     decode_ledger,
     encode_key,
@@ -61,6 +61,7 @@ def entries(draw: st.DrawFn) -> LedgerEntry:
         through_ms=draw(st.none() | OFFSETS),
         sequence=draw(st.integers(0, 2**40)),
         pending=draw(st.none() | st.tuples(OFFSETS, OFFSETS)),
+        delivery=draw(st.sampled_from(Delivery)),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord
+from airflow_provider_mm2.mirror.model import ActiveSide, Delivery, FlowRecord
 from airflow_provider_mm2.mirror.state.gate import decode, encode
 
 RECORD = FlowRecord(
@@ -26,6 +26,13 @@ RECORD = FlowRecord(
 def test_round_trip(record: FlowRecord) -> None:
     """A flow record comes back as it was written."""
     assert decode(encode(record)) == record
+
+
+def test_record_from_before_there_was_a_choice() -> None:
+    """A flow record that does not say how it delivers is one of exactly once."""
+    old = encode(RECORD).replace(b'"delivery":"exactly_once",', b"")
+    assert decode(old) == RECORD
+    assert decode(encode(replace(RECORD, delivery=Delivery.AT_LEAST_ONCE))).delivery is Delivery.AT_LEAST_ONCE
 
 
 @pytest.mark.parametrize(

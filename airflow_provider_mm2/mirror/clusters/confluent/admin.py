@@ -170,6 +170,10 @@ class Admin:
             }
         return found
 
+    def log_ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The end of each partition's log, open transactions counted."""
+        return self._list_offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+
     def log_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogOffsets]:
         """The three ends of each partition's log; a leader that is being elected is waited for.
 

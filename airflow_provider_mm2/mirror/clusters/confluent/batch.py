@@ -9,16 +9,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain, repeat
+from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
-from airflow_provider_mm2.mirror.errors import (
-    ForeignWrites,
-    MirrorError,
-    RecordRefused,
-    TimestampZero,
-    TransactionFailed,
-)
+from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
+from airflow_provider_mm2.mirror.errors import MirrorError, RecordRefused, TimestampZero
 from airflow_provider_mm2.mirror.model import CopiedRange, CopyRange, RangeEnd, Segment
 
 
@@ -26,11 +22,19 @@ class Run:
     """Messages of one partition sent in one go: where their source offsets break, and their deliveries.
 
     :param every: whether each delivery tells its offset, not only the first and the last: 8 bytes a message.
+    :param others: delivery callback of those in between; with ``every`` it is told of each that fails.
     """
 
-    __slots__ = ("count", "error", "first", "last", "offsets", "pieces")
+    __slots__ = ("count", "error", "first", "last", "offsets", "others", "pieces")
 
-    def __init__(self, messages: list[Message], *, every: bool = False) -> None:
+    def __init__(
+        self,
+        messages: list[Message],
+        *,
+        every: bool = False,
+        others: Callable[[Any, Any], object] | None = None,
+    ) -> None:
+        self.others = others
         self.count = len(messages)
         self.offsets: array[int] | None = array("q") if every else None
         self.pieces = source_pieces(messages)
@@ -39,20 +43,27 @@ class Run:
         self.error: KafkaError | None = None
 
     @property
-    def callbacks(self) -> Iterable[Callable[[KafkaError | None, Message], None] | None]:
+    def callbacks(self) -> Iterable[Callable[[Any, Any], object] | None]:
         """The delivery callback of each message."""
         if self.offsets is not None:
             return repeat(self.delivered, self.count)
         last = (self.last_delivered,)[: self.count - 1]
-        return chain((self.first_delivered,), repeat(None, self.count - 2), last)
+        return chain((self.first_delivered,), repeat(self.others, self.count - 2), last)
 
     def delivered(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of each message, where all are wanted; they come in the order of the messages."""
         self.error = self.error or error
+        if error is not None and self.others is not None:
+            self.others(error, message)
         self.last = message.offset()
         self.first = self.last if self.first is None else self.first
         if self.offsets is not None and self.last is not None:
             self.offsets.append(self.last)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Target offsets from its first record to its last, ``[start, end)``."""
+        return self.first or 0, (self.last or 0) + 1
 
     def first_delivered(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of the first message."""
@@ -177,16 +188,16 @@ class PartitionCopy:
         if self.position >= self.range.end and self.ended is None:
             self.ended = RangeEnd.BOUND
 
-    def copied(self, transactional_id: str) -> CopiedRange:
+    def copied(self, sending: Sending) -> CopiedRange:
         """What the chunk brought, once all its deliveries are in.
 
-        :raises ForeignWrites: the target offsets of a run have a hole, so somebody else wrote in between.
-        :raises TransactionFailed: a delivery failed or its offset is not known.
+        :param sending: says what error it is that a run has a hole on the target, or that a delivery failed or its
+            offset is not known.
         """
         return CopiedRange(
             source=self.range.source,
             next_offset=self.position,
-            segments=self._segments(transactional_id),
+            segments=self._segments(sending),
             records=self.records,
             bytes=self.bytes,
             leader_epoch=self.leader_epoch,
@@ -195,10 +206,10 @@ class PartitionCopy:
             future_records=self.future_records,
         )
 
-    def _segments(self, transactional_id: str) -> tuple[Segment, ...]:
+    def _segments(self, sending: Sending) -> tuple[Segment, ...]:
         segments: list[Segment] = []
         for run in self.runs:
-            for source_start, target_start, count in self._placed(run, transactional_id):
+            for source_start, target_start, count in self._placed(run, sending):
                 before = segments[-1] if segments else None
                 if before and before.source_end == source_start and before.target_end == target_start:
                     segments[-1] = Segment(
@@ -210,33 +221,24 @@ class PartitionCopy:
                     segments.append(Segment(source_start=source_start, target_start=target_start, count=count))
         return tuple(segments)
 
-    def _placed(self, run: Run, transactional_id: str) -> Iterable[tuple[int, int, int]]:
+    def _placed(self, run: Run, sending: Sending) -> Iterable[tuple[int, int, int]]:
         """Source offset, target offset and count of the pieces of a run."""
         if run.error is not None:
-            raise self.refused(run.error, transactional_id)
+            raise self.refused(run.error, sending)
         if run.first is None or run.last is None or min(run.first, run.last) < 0:
             # librdkafka reports success without an offset where the broker had the batch already.
-            problem = f"a delivery to {self.range.target} came without an offset"
-            raise TransactionFailed(transactional_id=transactional_id, problem=problem)
-        span = run.last - run.first + 1
-        if span == run.count:
+            raise sending.undelivered(f"a delivery to {self.range.target} came without an offset")
+        if run.last - run.first + 1 == run.count:
             starts = accumulate((count for _, count in run.pieces), initial=run.first)
             return ((source, target, count) for (source, count), target in zip(run.pieces, starts, strict=False))
         if run.offsets is not None and len(run.offsets) == run.count:
             sources = chain.from_iterable(range(start, start + count) for start, count in run.pieces)
             return zip(sources, run.offsets, repeat(1), strict=False)
-        raise ForeignWrites(
-            target_topic=self.range.target.topic,
-            partition=self.range.target.partition,
-            records=span - run.count,
-            start=run.first,
-            end=run.last + 1,
-        )
+        raise sending.pierced(self.range.target, run)
 
-    def refused(self, error: KafkaError, transactional_id: str) -> MirrorError:
+    def refused(self, error: KafkaError, sending: Sending) -> MirrorError:
         """Our error for a delivery that the target refused."""
         target = self.range.target
         if error.code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
             return RecordRefused(target_topic=str(target), problem=error.str())
-        problem = f"a delivery to {target} failed: {error.name()} ({error.str()})"
-        return TransactionFailed(transactional_id=transactional_id, problem=problem)
+        return sending.undelivered(f"a delivery to {target} failed: {error.name()} ({error.str()})")

@@ -6,21 +6,34 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from airflow_provider_mm2.mirror.clusters.config import Settings, resolve_settings
+from airflow_provider_mm2.mirror.clusters.confluent.at_least_once import AtLeastOnce
 from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 from airflow_provider_mm2.mirror.clusters.confluent.copy import ConfluentCopier
+from airflow_provider_mm2.mirror.clusters.confluent.exactly_once import ExactlyOnce
+from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.model import (
-    CopierSettings,
-)
+from airflow_provider_mm2.mirror.model import CopierSettings, Delivery
+
+_SENDINGS: Mapping[Delivery, Callable[[ConfluentCluster, CopierSettings], Sending]] = {
+    Delivery.EXACTLY_ONCE: ExactlyOnce,
+    Delivery.AT_LEAST_ONCE: AtLeastOnce,
+}
 
 
 class ConfluentPair:
-    """Both clusters of a flow."""
+    """Both clusters of a flow, and how records get from one to the other."""
 
-    def __init__(self, *, source: Callable[[], ConfluentCluster], target: Callable[[], ConfluentCluster]) -> None:
+    def __init__(
+        self,
+        *,
+        source: Callable[[], ConfluentCluster],
+        target: Callable[[], ConfluentCluster],
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
+    ) -> None:
         self._make = {"source": source, "target": target}
         self._made: dict[str, ConfluentCluster] = {}
+        self._sending = _SENDINGS[delivery]
 
     @property
     def source(self) -> ConfluentCluster:
@@ -39,7 +52,8 @@ class ConfluentPair:
 
     def copier(self, settings: CopierSettings) -> ConfluentCopier:
         """See :class:`ClusterPair`."""
-        return ConfluentCopier(source=self.source, target=self.target, settings=settings)
+        sending = self._sending(self.target, settings)
+        return ConfluentCopier(source=self.source, target=self.target, settings=settings, sending=sending)
 
     def close(self) -> None:
         """See :class:`ClusterPair`."""
@@ -64,10 +78,11 @@ def connect(
             settings=resolve_settings(cluster, given.get(cluster.alias)),
             state_timeout_s=flow.transaction_timeout_s,
             tick=tick,
+            delivery=flow.delivery,
         )
         for cluster in (flow.source, flow.target)
     )
-    return ConfluentPair(source=source, target=target)
+    return ConfluentPair(source=source, target=target, delivery=flow.delivery)
 
 
 def checked_settings(alias: str, given: Mapping[str, object]) -> Settings:

@@ -8,12 +8,18 @@ from itertools import islice
 
 from confluent_kafka import Message
 
-from airflow_provider_mm2.mirror.clusters.config import Settings, admin_settings, producer_settings
+from airflow_provider_mm2.mirror.clusters.config import (
+    Settings,
+    admin_settings,
+    plain_producer_settings,
+    producer_settings,
+)
 from airflow_provider_mm2.mirror.clusters.confluent.acls import create_acls, topic_acls
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.groups import Groups
 from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
+from airflow_provider_mm2.mirror.clusters.confluent.plain_writer import PlainStateWriter
 from airflow_provider_mm2.mirror.clusters.confluent.progress import ProgressClient
 from airflow_provider_mm2.mirror.clusters.confluent.reading import RangeReader, bytes_of, record_of
 from airflow_provider_mm2.mirror.clusters.confluent.topics import (
@@ -27,6 +33,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
+    Delivery,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -45,9 +52,16 @@ class ConfluentCluster:
     """One cluster, read and (as a target) written."""
 
     def __init__(
-        self, *, alias: str, settings: Settings, state_timeout_s: int = STATE_TIMEOUT_S, tick: Tick = no_tick
+        self,
+        *,
+        alias: str,
+        settings: Settings,
+        state_timeout_s: int = STATE_TIMEOUT_S,
+        tick: Tick = no_tick,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         self.alias = alias
+        self._delivery = delivery
         self._state_timeout_s = min(state_timeout_s, STATE_TIMEOUT_S)
         self.settings = settings
         self.admin = Admin(alias=alias, settings=settings, tick=tick)
@@ -197,8 +211,11 @@ class ConfluentCluster:
             admin=self.admin, settings=self.settings, group=group, topic=topic, owner=owner, session_s=session_s
         )
 
-    def state_writer(self, transactional_id: str) -> ConfluentStateWriter:
+    def state_writer(self, transactional_id: str) -> ConfluentStateWriter | PlainStateWriter:
         """See :class:`TargetCluster`."""
+        if self._delivery is Delivery.AT_LEAST_ONCE:
+            plain = plain_producer_settings(self.settings)
+            return PlainStateWriter(admin=self.admin, writer=transactional_id, settings=plain)
         settings = producer_settings(self.settings, transactional_id=transactional_id, timeout_s=self._state_timeout_s)
         return ConfluentStateWriter(admin=self.admin, settings=settings)
 

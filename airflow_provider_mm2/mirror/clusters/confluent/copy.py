@@ -1,4 +1,4 @@
-"""The copy engine on confluent-kafka: consume in batches, produce in one transaction, map offsets by two deliveries.
+"""The copy engine on confluent-kafka: consume in batches, produce, map offsets by two deliveries.
 
 What makes it fast: batches of about 0.75 MB, runs that are sent on without a line of Python a message, delivery
 callbacks on the first and last message of a run only, and a garbage collector that is off while it copies.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from airflow_provider_mm2.mirror.clusters.config import copy_reader_settings, producer_settings
+from airflow_provider_mm2.mirror.clusters.config import copy_reader_settings
 from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy
 from airflow_provider_mm2.mirror.clusters.confluent.failures import (
     client_log,
@@ -30,14 +30,12 @@ from airflow_provider_mm2.mirror.clusters.confluent.send import (
     split_runs,
     timestamps_of,
 )
+from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
 from airflow_provider_mm2.mirror.clusters.confluent.source_errors import raise_general, raise_of_partition
-from airflow_provider_mm2.mirror.clusters.confluent.transaction import Transactions
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
-    CommitNotVisible,
-    Fenced,
+    DeliveryFailed,
     MirrorError,
-    ProgressDisagrees,
     RecordRefused,
     RecordTooLarge,
     RetriableError,
@@ -65,8 +63,6 @@ BATCH_BYTES = 750_000
 BATCH_COUNTS = (25, 1_000)
 """A batch is gone over several times, so it had better stay in the processor's cache."""
 IN_FLIGHT_BYTES = 64 * 1024 * 1024
-SEE_LIMIT_S = 30
-PROGRESS_OF = "progress of "
 POLL_S = 0.05
 TICK_S = 0.1
 """How often a copy that never waits looks up: done at each batch of large records it cost 3%."""
@@ -75,22 +71,14 @@ TICK_S = 0.1
 class ConfluentCopier:
     """See :class:`airflow_provider_mm2.mirror.clusters.ports.Copier`."""
 
-    def __init__(self, *, source: ConfluentCluster, target: ConfluentCluster, settings: CopierSettings) -> None:
+    def __init__(
+        self, *, source: ConfluentCluster, target: ConfluentCluster, settings: CopierSettings, sending: Sending
+    ) -> None:
         self._source = source
         self._target = target
         self._settings = settings
-        self._progress = target.progress(settings.progress_group)
-        self._transactions = Transactions(
-            alias=target.alias,
-            watch=target.admin.watch,
-            settings=producer_settings(
-                target.settings,
-                transactional_id=settings.transactional_id,
-                timeout_s=settings.transaction_timeout_s,
-                batch_bytes=settings.batch_bytes,
-            ),
-        )
-        self._producer = self._transactions.producer
+        self._sending = sending
+        self._producer = sending.producer
         self._consumer: Consumer | None = None
         self._parts: dict[TopicPartition, PartitionCopy] = {}
         self._open: set[TopicPartition] = set()
@@ -101,7 +89,7 @@ class ConfluentCopier:
 
     def fence(self, tick: Tick) -> None:
         """Step 2."""
-        self._transactions.fence(tick)
+        self._sending.fence(tick)
 
     def assign(self, ranges: Sequence[CopyRange], now_ms: int) -> None:
         """Step 4: start reading what is not at its bound."""
@@ -116,7 +104,7 @@ class ConfluentCopier:
 
     def begin(self) -> None:
         """Step 5."""
-        self._transactions.begin()
+        self._sending.begin()
         for part in self._parts.values():
             part.begin_chunk()
 
@@ -139,7 +127,7 @@ class ConfluentCopier:
                 del messages  # the next batch takes its place in memory, which is still in the cache
             elif time.monotonic() - self._heard > self._settings.silence_limit_s:
                 self._raise_silent()
-            self._transactions.serve(0)
+            self._sending.serve(0)
 
     def _raise_silent(self) -> None:
         """The client says nothing of a topic that was deleted or a broker that is gone; asking tells."""
@@ -152,39 +140,34 @@ class ConfluentCopier:
     def flush(self, tick: Tick) -> Sequence[CopiedRange]:
         """Step 6."""
         with self._explained(tick):
-            self._transactions.flush(tick)
+            self._sending.flush(tick)
             errors = [run.error for part in self._parts.values() for run in part.runs if run.error is not None]
             if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in errors):
                 raise self._too_large(tick)
-            return [part.copied(self._transactions.id) for part in self._parts.values()]
+            return [part.copied(self._sending) for part in self._parts.values()]
 
     def add(self, records: Sequence[StateRecord], progress: Mapping[TopicPartition, int], tick: Tick) -> None:
         """Step 7."""
-        try:
-            for record in records:
-                self._producer.produce(record.topic, record.value, record.key, record.partition, None, None)
-        except KafkaException as error:
-            raise self._transactions.failure(error, "add the ledger") from error
-        offsets = [KafkaPartition(part.topic, part.partition, offset) for part, offset in progress.items()]
         self._targets = list(progress)
         with self._explained(tick):
-            self._transactions.add_offsets(offsets, self._progress.metadata(), tick)
+            self._sending.add(records, progress, tick)
 
     def commit(self, tick: Tick) -> None:
         """Step 8, first half."""
         with self._explained(tick):
-            self._transactions.commit(tick)
+            self._sending.commit(tick)
 
     @contextmanager
     def _explained(self, tick: Tick) -> Iterator[None]:
         """A record refused in the middle of a run has no callback: the transaction's failure alone tells."""
         try:
             yield
-        except TransactionFailed as failed:
-            code = self._transactions.failed_code
-            if code == KafkaError.MSG_SIZE_TOO_LARGE:
+        except (TransactionFailed, DeliveryFailed) as failed:
+            runs = (run for part in self._parts.values() for run in part.runs)
+            codes = {self._sending.failed_code, *(run.error.code() for run in runs if run.error is not None)}
+            if KafkaError.MSG_SIZE_TOO_LARGE in codes:
                 raise self._too_large(tick) from failed
-            if code in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
+            if not codes.isdisjoint((KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD)):
                 written = ", ".join(sorted({part.range.target.topic for part in self._parts.values() if part.runs}))
                 raise RecordRefused(target_topic=written, problem=failed.problem) from failed
             self._raise_deleted()
@@ -207,46 +190,15 @@ class ConfluentCopier:
         self, progress: Mapping[TopicPartition, int], mapped_ends: Mapping[TopicPartition, int], tick: Tick
     ) -> None:
         """Step 8, second half."""
-        deadline = time.monotonic() + SEE_LIMIT_S
-        while True:
-            committed = self._progress.committed(list(progress), tick)
-            if any(committed.get(part, 0) > offset for part, offset in progress.items()):
-                raise Fenced(transactional_id=self._transactions.id, why="a later attempt has moved on")
-            stable = self._target.log_offsets(list(mapped_ends))
-            hidden = [str(part) for part, end in mapped_ends.items() if stable[part].stable < end]
-            hidden += [f"{PROGRESS_OF}{part}" for part, offset in progress.items() if committed.get(part) != offset]
-            if not hidden:
-                return
-            if time.monotonic() > deadline:
-                self._raise_overwritten(progress, committed, hidden)
-                raise CommitNotVisible(
-                    transactional_id=self._transactions.id, seconds=SEE_LIMIT_S, partitions=tuple(hidden[:10])
-                )
-            tick()
-            self._transactions.serve(0.002)
-
-    def _raise_overwritten(
-        self, progress: Mapping[TopicPartition, int], committed: Mapping[TopicPartition, int], hidden: Sequence[str]
-    ) -> None:
-        """Records that can be seen beside progress that cannot: somebody has set the group since."""
-        if any(not told.startswith(PROGRESS_OF) for told in hidden):
-            return
-        for part, offset in progress.items():
-            if part in committed and committed[part] != offset:
-                raise ProgressDisagrees(
-                    target_topic=part.topic,
-                    partition=part.partition,
-                    ledger_offset=offset,
-                    group_offset=committed[part],
-                )
+        self._sending.see(progress, mapped_ends, tick)
 
     def abort(self) -> None:
         """End the open transaction, if its commit is not out."""
-        self._transactions.abort()
+        self._sending.abort()
 
     def close(self) -> None:
         """Let the clients go."""
-        self._transactions.abort()
+        self._sending.abort()
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
@@ -275,9 +227,9 @@ class ConfluentCopier:
     def _let_drain(self, tick: Tick) -> None:
         """Wait while more is in flight than memory is meant for."""
         while len(self._producer) * self._mean_bytes > IN_FLIGHT_BYTES:
-            self._transactions.serve(POLL_S)
+            self._sending.serve(POLL_S)
             tick()
-            self._transactions.check()
+            self._sending.check()
 
     def _take(self, messages: list[Message]) -> int:
         """Send on what counts of a batch; how many bytes that were, about."""
@@ -311,8 +263,8 @@ class ConfluentCopier:
         headers, values = headers_of(run, part.range.source), list(map(Message.value, run))
         size = sum(map(len, filter(None, values)))
         try:
-            every = self._settings.shared_target
-            sent = send_run(self._producer, part.range.target, run, times, headers, values, every=every)
+            every, others = self._settings.shared_target, self._sending.delivered
+            sent = send_run(self._producer, part.range.target, run, times, headers, values, others=others, every=every)
         except KafkaException as error:
             raise self._send_failure(part, run, error) from error
         part.sent(sent, (run[-1].offset() or 0) + 1, size, run[-1].leader_epoch())
@@ -321,7 +273,7 @@ class ConfluentCopier:
     def _send_failure(self, part: PartitionCopy, run: list[Message], error: KafkaException) -> MirrorError:
         if kafka_error(error).code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return largest_of(part.range.source, run)
-        return self._transactions.failure(error, f"produce to {part.range.target}")
+        return self._sending.failure(error, f"produce to {part.range.target}")
 
 
 def _placed(range_: CopyRange) -> KafkaPartition:

@@ -53,6 +53,9 @@ FENCES = frozenset(
         KafkaError.INVALID_PRODUCER_ID_MAPPING,
     }
 )
+REFUSED_RECORDS = frozenset(
+    {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD, KafkaError.INVALID_MSG}
+)
 AWAY = frozenset(
     {
         KafkaError._TIMED_OUT,

@@ -7,7 +7,7 @@ Each pass over the messages costs 20 to 80 ns a record where the whole copy cost
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, repeat, starmap
 from operator import itemgetter
 from typing import Any
@@ -97,13 +97,15 @@ def send_run(
     headers: list[Any],
     values: list[Any],
     *,
+    others: Callable[[Any, Any], object] | None = None,
     every: bool = False,
 ) -> Run:
     """Produce a run; the callbacks sit on its first and last message, or on each of them.
 
+    :param others: callback of the messages in between; it costs a fifth of the processor time of small records.
     :raises KafkaException: as ``produce`` raises it; a part of the run may have been sent.
     """
-    run = Run(messages, every=every)
+    run = Run(messages, every=every, others=others)
     columns: list[Iterable[Any]] = [
         repeat(target.topic),
         values,

@@ -36,6 +36,16 @@ from airflow_provider_mm2.mirror.errors import (
     TransactionsUnsupported,
 )
 
+_NOT_FOR_US = frozenset(
+    {
+        KafkaError.INVALID_TRANSACTION_TIMEOUT,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError._UNSUPPORTED_FEATURE,
+        KafkaError.UNSUPPORTED_VERSION,
+    }
+)
+"""The target has transactions, if at all, for others; waiting changes nothing."""
+
 SLICE_S = 0.5
 FENCE_LIMIT_S = 60.0
 ADD_LIMIT_S = 20.0
@@ -105,7 +115,7 @@ class Transactions:
         known = translate(error, alias=self._alias, operation=f"begin as {self.id!r}")
         if isinstance(known, KafkaBusy) and self.coordinator_exists():
             return known
-        if isinstance(known, KafkaBusy) or error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+        if isinstance(known, KafkaBusy) or error.code() in _NOT_FOR_US:
             return TransactionsUnsupported(alias=self._alias, transactional_id=self.id, problem=error.str())
         return known
 

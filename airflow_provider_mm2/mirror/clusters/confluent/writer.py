@@ -41,7 +41,7 @@ class ConfluentStateWriter:
         try:
             for record in records:
                 self._transactions.producer.produce(
-                    record.topic, record.value, record.key, record.partition, None, self._delivered
+                    record.topic, record.value, record.key, record.partition, self._delivered
                 )
         except KafkaException as error:
             failure = self._transactions.failure(error, "write the state")
