@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
-from airflow_provider_mm2.mirror.errors import MirrorError, TargetTopicGone, TopicDeleted
+from airflow_provider_mm2.mirror.errors import MirrorError, SourceTopicRecreated, TargetTopicGone, TopicDeleted
 from airflow_provider_mm2.mirror.model import Progress, ShardResult
 from airflow_provider_mm2.mirror.run import mirror_shard, prepare
 from tests.cases.by_hand import grow, partitions_of
@@ -148,3 +148,24 @@ def test_a_deleted_target_topic_stays_deleted(odd_cluster: LocalCluster, make_sc
     assert error.topic == scenario.target().topic
     scenario.refuses(TargetTopicGone)
     assert partitions_of(scenario.addresses["target"], scenario.target().topic) is None
+
+
+def test_a_source_topic_made_anew_while_a_run_copies(scenario: Scenario) -> None:
+    """K20, neighbour: nothing of the new topic is joined to the copy of the old one, whose offsets it has reached."""
+    filled = [Message(key=b"k", value=b"v%d-" % number + b"x" * 9000) for number in range(3000)]
+    scenario.produce(*filled)
+    reports: list[Progress] = []
+
+    def make_anew(progress: Progress) -> None:
+        reports.append(progress)
+        if len(reports) == 1:
+            scenario.lab.delete_topic(Side.SOURCE, scenario.topic)
+            scenario.create()
+            scenario.produce(*(Message(key=b"k", value=b"new-" + b"y" * 9000) for _ in range(3500)))
+
+    error = scenario.fails(MirrorError, report=make_anew, **QUICK)
+    assert isinstance(error, (SourceTopicRecreated, TopicDeleted)), error
+    values = [message.value or b"" for message in scenario.mirrored()]
+    assert [value.split(b"-")[0] for value in values] == [b"v%d" % number for number in range(len(values))]
+    assert len(values) < 3000
+    scenario.refuses(SourceTopicRecreated)

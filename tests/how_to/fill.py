@@ -11,7 +11,8 @@ def fill(cluster: dict[str, str | int | float | bool]) -> None:
 
     :param cluster: librdkafka settings, of which ``bootstrap.servers`` is enough for the local pair.
     """
-    AdminClient(cluster).create_topics([NewTopic("flights", 4, 1)])["flights"].result()
+    admin = AdminClient(cluster)
+    admin.create_topics([NewTopic("flights", 4, 1)])["flights"].result()
     producer = Producer(cluster)
     for number in range(100):
         producer.produce("flights", key=str(number), value=f"flight {number}")

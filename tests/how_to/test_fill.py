@@ -16,11 +16,11 @@ pytestmark = pytest.mark.broker
 
 def test_the_local_pair_is_filled(pair: LocalPair) -> None:
     """A hundred records are in the topic that the first flow mirrors."""
-    lab = RealLab(pair.addresses)
+    lab, admin = RealLab(pair.addresses), AdminClient(dict(pair.addresses["target"]))
     try:
         fill(dict(pair.addresses["target"]))
         parts = [TopicPartition("flights", number) for number in range(4)]
         assert sum(len(lab.visible(Side.TARGET, part)) for part in parts) == 100
     finally:
-        AdminClient(dict(pair.addresses["target"])).delete_topics(["flights"])["flights"].result()
+        admin.delete_topics(["flights"])["flights"].result()
         lab.close()

@@ -10,7 +10,6 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.clusters.selection import Selection, select_topics
 from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
-    MirrorError,
     SameCluster,
     StateDamaged,
     TargetTopicClaimed,
@@ -25,6 +24,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicInfo,
     TopicPartition,
 )
+from airflow_provider_mm2.mirror.state.claims import claims_of_others
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings, read_topic_settings
@@ -173,12 +173,7 @@ def _check_claims(flow: MirrorFlow, pair: ClusterPair, targets: set[str], tick: 
     """Two flows on one target topic would double everything, and neither would notice."""
     if not targets:
         return
-    ours = naming.progress_group(flow.name)
-    names = [group.name for group in pair.target.list_groups()]
-    others = [name for name in names if name != ours and naming.is_progress_group(name)]
-    for group, found in pair.target.group_offsets(others, tick, stable=False).items():
-        if isinstance(found, MirrorError):
-            raise found
-        shared = targets & {part.topic for part in found.offsets}
-        if shared:
-            raise TargetTopicClaimed(target_topic=min(shared), group=group)
+    claims = claims_of_others(pair.target, flow.name, tick)
+    shared = targets & claims.keys()
+    if shared:
+        raise TargetTopicClaimed(target_topic=min(shared), group=claims[min(shared)])

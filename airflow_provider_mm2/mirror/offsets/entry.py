@@ -7,16 +7,28 @@ from contextlib import contextmanager
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import NewTopic
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
+from airflow_provider_mm2.mirror.state.claims import claims_of_others
 from airflow_provider_mm2.mirror.state.lease import Lease
 
 
-def find_topics(flow: MirrorFlow, pair: ClusterPair) -> Mm2Topics:
-    """MirrorMaker 2's topics of a flow, by whether the source has heartbeats of its own."""
-    own = mm2_topics.heartbeats_topic(naming.policy_of(flow))
-    return Mm2Topics.of(flow, source_beats=own in pair.source.list_topics())
+def find_topics(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Mm2Topics:
+    """MirrorMaker 2's topics of a flow, by whether the source's own heartbeats are mirrored.
+
+    Somebody has to write heartbeats on the target, or MirrorMaker 2's clients take the source for one that is gone: the
+    flow that mirrors the source's, or, where none does, each flow.
+    """
+    policy = naming.policy_of(flow)
+    own = mm2_topics.heartbeats_topic(policy)
+    if own not in pair.source.list_topics():
+        return Mm2Topics.of(flow, source_beats=False)
+    if own in select_topics(flow, policy, [own]).topics:
+        return Mm2Topics.of(flow, source_beats=True)
+    remote = mm2_topics.heartbeats_topic(policy, flow.source.alias)
+    return Mm2Topics.of(flow, source_beats=remote in claims_of_others(pair.target, flow.name, tick))
 
 
 def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -> None:

@@ -94,7 +94,7 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
     """
     if _read_open_gate(flow, pair, tick) is None:
         raise FlowNotPrepared(flow=flow.name)
-    topics = find_topics(flow, pair)
+    topics = find_topics(flow, pair, tick)
     ensure_topics(flow, pair, [*topics.names, naming.groups_topic(flow.name)])
     with groups_writer(flow, pair, owner, tick) as (writer, keep):  # step 10
         record = _read_open_gate(flow, pair, keep)

@@ -713,6 +713,25 @@ def test_heartbeats() -> None:
     assert len(other.pair.eu.visible("us.heartbeats", 0)) == 3
 
 
+def test_heartbeats_that_the_flow_does_not_select() -> None:
+    """The source has heartbeats and nobody mirrors them: ours are written, or clients took the source for gone."""
+    world = GroupWorld(topics=("orders",))
+    world.pair.us.create_topic("heartbeats")
+    world.produce(3, topic="heartbeats")
+    world.run()
+    assert len(world.pair.eu.visible("us.heartbeats", 0)) == 1
+    other = GroupWorld(topics=("orders", "heartbeats"), name="g")
+    other.pair.us.create_topic("heartbeats")
+    other.produce(3, topic="heartbeats")
+    other.run()
+    beside = GroupWorld(topics=("payments",), name="f")
+    beside.pair = other.pair
+    other.pair.us.create_topic("payments")
+    beside.run()
+    assert len(other.pair.eu.visible("us.heartbeats", 0)) == 3
+    other.run()
+
+
 def test_nothing_of_mm2_where_it_is_switched_off() -> None:
     """Without checkpoints and syncs their topics are not made."""
     world = GroupWorld(emit_checkpoints=False, emit_offset_syncs=False)
