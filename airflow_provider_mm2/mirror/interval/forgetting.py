@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, StateRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, read_shards
 from airflow_provider_mm2.mirror.state.turns import removals
 
@@ -108,9 +108,7 @@ def _forget(
     flow: MirrorFlow, target: TargetCluster, record: FlowRecord, report: ForgetReport, owner: str, tick: Tick
 ) -> None:
     with ExitStack() as held:
-        leases = [held.enter_context(_lease(flow, target, shard, owner)) for shard in range(record.shards)]
-        for lease in leases:
-            lease.acquire(flow.lease_wait_s, tick)
+        leases = [held.enter_context(_lease(flow, target, shard, owner, tick)) for shard in range(record.shards)]
 
         def keep() -> None:
             tick()
@@ -133,10 +131,11 @@ def _forget(
     log.info("flow %s: progress of %d partition(s) forgotten", flow.name, len(report.ledgers))
 
 
-def _lease(flow: MirrorFlow, target: TargetCluster, shard: int, owner: str) -> Lease:
-    group = naming.lease_group(naming.transactional_id(flow.name, shard))
-    membership = target.membership(group, naming.gate_topic(flow.name), owner, flow.lease_session_s)
-    return Lease(membership, group=group, session_s=flow.lease_session_s)
+def _lease(
+    flow: MirrorFlow, target: TargetCluster, shard: int, owner: str, tick: Tick
+) -> AbstractContextManager[Lease]:
+    group, topic = naming.lease_group(naming.transactional_id(flow.name, shard)), naming.gate_topic(flow.name)
+    return held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick)
 
 
 def _forget_topics(

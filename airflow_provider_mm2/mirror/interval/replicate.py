@@ -59,7 +59,7 @@ from airflow_provider_mm2.mirror.model import (
 )
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
 
 log = logging.getLogger(__name__)
@@ -97,20 +97,14 @@ def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) ->
     began = time.monotonic()
     flow, target = shard.flow, shard.pair.target
     transactional_id = naming.transactional_id(flow.name, shard.number)
-    group = naming.lease_group(transactional_id)
-    membership = target.membership(group, naming.gate_topic(flow.name), owner, flow.lease_session_s)
+    group, topic = naming.lease_group(transactional_id), naming.gate_topic(flow.name)
 
     def stopped() -> None:
         if stop.is_set():
             raise Stopped
 
-    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-        lease.acquire(flow.lease_wait_s, stopped)  # step 1
-
-        def tick() -> None:
-            stopped()
-            lease.keep()
-
+    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=stopped) as lease:  # step 1
+        tick = lease.keeping(stopped)
         copier = shard.pair.copier(_copier_settings(shard, transactional_id))
         try:
             tick()

@@ -45,6 +45,7 @@ class SeedRow:
     :param problem: what refuses it whatever is forced.
     :param changes: whether there is anything to write.
     :param lost: source offsets that were to be copied and are gone.
+    :param visible: records on the source between ``old`` and ``new``.
     :param foreign: target offsets behind the mirrored records, and how many records of somebody else lie there.
     """
 
@@ -58,6 +59,7 @@ class SeedRow:
     changes: bool = False
     lost: tuple[int, int] | None = None
     foreign: tuple[int, int, int] | None = None
+    visible: int = 0
 
     def refusal(self, *, force: bool) -> str | None:
         """Why the row is refused, None when it is not."""
@@ -108,6 +110,7 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
         changes=not is_in_place,
         lost=lost,
         foreign=_foreign(given, seed, old, new),
+        visible=given.visible,
     )
 
 
@@ -200,12 +203,12 @@ def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str, deli
     return rebase(facts.ledger, place_at(facts, row.new, source_cluster_id, delivery))
 
 
-def incidents_of(row: SeedRow, seed: Seed, visible: int, *, force: bool, owner: str, now_ms: int) -> list[Incident]:
+def incidents_of(row: SeedRow, seed: Seed, *, force: bool, owner: str, now_ms: int) -> list[Incident]:
     """What goes on record of a row that is written."""
     new = row.new or 0
     decided_by = f"mm2 seed --from {seed}{' --force' if force else ''} by {owner}"
     old = new if row.old is None else row.old
-    spans: list[tuple[IncidentKind, int, int, int | None]] = [(IncidentKind.SEEDED, old, new, visible)]
+    spans: list[tuple[IncidentKind, int, int, int | None]] = [(IncidentKind.SEEDED, old, new, row.visible)]
     spans += [(IncidentKind.GAP, *row.lost, None)] if row.lost else []
     spans += [(IncidentKind.FOREIGN_WRITES, *row.foreign)] if row.foreign else []
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import Copier, Tick
@@ -28,7 +28,7 @@ from airflow_provider_mm2.mirror.offsets.seed import Points
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.lease import held_lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
 
@@ -56,20 +56,17 @@ class SeedWriter:
         flow, pair = self.look.flow, self.look.pair
         transactional_id = naming.transactional_id(flow.name, number)
         group = naming.lease_group(transactional_id)
-        membership = pair.target.membership(group, naming.gate_topic(flow.name), self.owner, flow.lease_session_s)
-        with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-            lease.acquire(flow.lease_wait_s, self.look.tick)
-
-            def tick() -> None:
-                self.look.tick()
-                lease.keep()
-
+        topic, tick = naming.gate_topic(flow.name), self.look.tick
+        with held_lease(flow, pair.target, group=group, topic=topic, owner=self.owner, tick=tick) as lease:
+            tick = lease.keeping(tick)
             copier = pair.copier(_settings(flow, number))
             try:
                 copier.fence(tick)
                 facts = self._facts(number, wanted, tick)
-                self._check_same(wanted, self.look.rows(facts, self.points, {}))
-                self._commit(copier, number, wanted, facts, tick)
+                now = self.look.rows(facts, self.points, {})
+                self._check_same(wanted, now)
+                counted = {part: replace(row, visible=now[part].visible) for part, row in wanted.items()}
+                self._commit(copier, number, counted, facts, tick)
             finally:
                 copier.close()
 
@@ -120,10 +117,9 @@ class SeedWriter:
         name, seed, now_ms = self.look.flow.name, self.look.seed, int(time.time() * 1000)
         known = read_incidents(self.look.pair.target, name, self.look.tick)
         for part, row in rows.items():
-            visible = self.look.visible(facts[part], row.new or 0)
             rebased = rebased_by(row, facts[part], self.record.source_cluster_id, self.look.flow.delivery)
             yield from in_turns(name, number, rebased.unwritten, rebased.removed)
-            found = incidents_of(row, seed, visible, force=self.force, owner=self.owner, now_ms=now_ms)
+            found = incidents_of(row, seed, force=self.force, owner=self.owner, now_ms=now_ms)
             incidents = counted_up(found, known)
             yield from (incident_record(name, incident) for incident in incidents)
 

@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import NewTopic
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.state.claims import claims_of_others
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.lease import held_lease
 
 
 def find_topics(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Mm2Topics:
@@ -52,30 +52,17 @@ def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -
 def sole_committer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[Tick]:
     """Be the one flow that writes groups on the target; gives a tick that keeps that lease, too."""
     ensure_topics(flow, pair, [naming.RENEWALS_TOPIC])
-    group = naming.RENEWALS_LEASE
-    membership = pair.target.membership(group, naming.RENEWALS_TOPIC, owner, flow.lease_session_s)
-    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-        lease.acquire(flow.lease_wait_s, tick)
-
-        def keep() -> None:
-            tick()
-            lease.keep()
-
-        yield keep
+    group, topic = naming.RENEWALS_LEASE, naming.RENEWALS_TOPIC
+    with held_lease(flow, pair.target, group=group, topic=topic, owner=owner, tick=tick) as lease:
+        yield lease.keeping(tick)
 
 
 @contextmanager
 def groups_writer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[tuple[StateWriter, Tick]]:
     """The fenced writer of what is known of groups, and a tick that keeps its lease."""
     group, topic = naming.lease_group(naming.groups_id(flow.name)), naming.groups_topic(flow.name)
-    membership = pair.target.membership(group, topic, owner, flow.lease_session_s)
-    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-        lease.acquire(flow.lease_wait_s, tick)
-
-        def keep() -> None:
-            tick()
-            lease.keep()
-
+    with held_lease(flow, pair.target, group=group, topic=topic, owner=owner, tick=tick) as lease:
+        keep = lease.keeping(tick)
         writer = pair.target.state_writer(naming.groups_id(flow.name))
         try:
             writer.fence(keep)

@@ -15,7 +15,7 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReade
 from airflow_provider_mm2.mirror.errors import MirrorError, SeedUnreadable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, LogRecord, Record, TopicPartition
-from airflow_provider_mm2.mirror.moments import from_ms, show, to_ms
+from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.connect_offsets import ConnectOffset, read_offsets
 from airflow_provider_mm2.mirror.offsets.failover_point import read_failover_points
 from airflow_provider_mm2.mirror.offsets.refine import Seen, fingerprint
@@ -218,7 +218,7 @@ def moment_of(seed: Seed) -> int:
         raise SeedUnreadable(seed=str(seed), problem=f"{text!r} is not a time") from error
     if not isinstance(moment, pendulum.DateTime) or moment.tzinfo is None:
         raise SeedUnreadable(seed=str(seed), problem=f"{text!r} is not a moment with a time zone")
-    return to_ms(from_ms(int(moment.timestamp() * 1000)))
+    return int(moment.timestamp() * 1000)
 
 
 def _seen(record: Record) -> Seen:

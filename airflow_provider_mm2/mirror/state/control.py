@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import Fenced
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
-from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 
 
 @contextmanager
@@ -22,9 +22,8 @@ def control_lease(flow: MirrorFlow, target: TargetCluster, owner: str, tick: Tic
     :raises LeaseHeld: somebody else, a failover perhaps, still held it after ``lease_wait_s``.
     """
     group = naming.lease_group(naming.control_id(flow.name))
-    membership = target.membership(group, naming.gate_topic(flow.name), owner, flow.lease_session_s)
-    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
-        lease.acquire(flow.lease_wait_s, tick)
+    topic = naming.gate_topic(flow.name)
+    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick) as lease:
         yield lease
 
 

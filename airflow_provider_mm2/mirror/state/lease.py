@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
-from airflow_provider_mm2.mirror.clusters.ports import Membership, Tick
+from airflow_provider_mm2.mirror.clusters.ports import Membership, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import LeaseHeld, LeaseLost
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,15 @@ class Lease:
         self._polled = time.monotonic()
         self._check()
 
+    def keeping(self, tick: Tick) -> Tick:
+        """A tick that also keeps the lease."""
+
+        def keep() -> None:
+            tick()
+            self.keep()
+
+        return keep
+
     def confirm(self) -> None:
         """Listen for as long as after a sleep, before a verdict that a lost lease would explain.
 
@@ -78,3 +90,19 @@ class Lease:
     ) -> None:
         """Leave the group at once."""
         self._membership.leave()
+
+
+@contextmanager
+def held_lease(
+    flow: MirrorFlow, target: TargetCluster, *, group: str, topic: str, owner: str, tick: Tick
+) -> Iterator[Lease]:
+    """Hold a lease, by the flow's own times.
+
+    :param group: the lock group, which has the one partition of ``topic`` to give.
+    :param tick: called while it is waited for.
+    :raises LeaseHeld: somebody else still held it after ``lease_wait_s``.
+    """
+    membership = target.membership(group, topic, owner, flow.lease_session_s)
+    with Lease(membership, group=group, session_s=flow.lease_session_s) as lease:
+        lease.acquire(flow.lease_wait_s, tick)
+        yield lease
