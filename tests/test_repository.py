@@ -26,7 +26,6 @@ MODULE_LIMIT, FUNCTION_LIMIT = 300, 40
 
 LONGER_FOR_A_REASON = {
     "airflow_provider_mm2/mirror/errors.py": "the catalogue of every error, read by name and never from top to bottom",
-    "airflow_provider_mm2/mirror/model.py": "the values that cross steps, each a few lines and none with behaviour",
     "airflow_provider_mm2/mirror/interval/replicate.py": "the numbered protocol, told once, in one place",
     "airflow_provider_mm2/mirror/clusters/confluent/copy.py": "the one loop that decides the speed",
 }

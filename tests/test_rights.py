@@ -34,8 +34,9 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
 from airflow_provider_mm2.mirror.errors import NotAuthorized
-from airflow_provider_mm2.mirror.model import FlowRecord, TopicAcl
+from airflow_provider_mm2.mirror.model import TopicAcl
 from airflow_provider_mm2.mirror.state import gate
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 pytestmark = pytest.mark.broker
 

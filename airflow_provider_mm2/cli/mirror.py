@@ -23,9 +23,9 @@ from airflow_provider_mm2.cli.output import (
 )
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
-from airflow_provider_mm2.mirror.model import Delivery
 from airflow_provider_mm2.mirror.model import Progress as Standing
 from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
+from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.status import flow_status
 
 FOUND_SOMETHING = 1

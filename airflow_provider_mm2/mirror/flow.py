@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from airflow_provider_mm2.mirror.clusters.naming import GATE_NAME, ReplicationPo
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import CheckpointsMissing, GroupUnknown, ReadTimedOut
 from airflow_provider_mm2.mirror.group_model import GroupRecord
-from airflow_provider_mm2.mirror.model import FlowRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import PARTITION, Checkpoint
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, locate
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
@@ -35,6 +35,7 @@ from airflow_provider_mm2.mirror.remote_offsets import (
 )
 from airflow_provider_mm2.mirror.state.gate import read_gate
 from airflow_provider_mm2.mirror.state.snapshot import GroupSnapshot, read_snapshot
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 if TYPE_CHECKING:
     from typing_extensions import Self

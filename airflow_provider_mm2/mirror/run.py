@@ -25,10 +25,11 @@ from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
 from airflow_provider_mm2.mirror.interval.topics import Prepared, prepare_topics, recall_topics, setting_rows
-from airflow_provider_mm2.mirror.model import Delivery, PartitionResult, Progress, ShardResult, total
+from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardResult, total
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
 from airflow_provider_mm2.mirror.offsets.seed import Seed
+from airflow_provider_mm2.mirror.state_model import Delivery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

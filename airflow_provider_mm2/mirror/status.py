@@ -21,7 +21,7 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.interval.health import Health, Standing, standing_health
-from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
@@ -29,6 +29,7 @@ from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.incidents import describe, incident_json, read_incidents
 from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 
 from airflow_provider_mm2.mirror.clusters.naming import ledger_topic
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
-from airflow_provider_mm2.mirror.model import LedgerEntry, LogRecord, Segment
+from airflow_provider_mm2.mirror.model import LogRecord, Segment
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror, locate
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger, encode_key, encode_value, split_segments
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 from tests.bench.children import peak_bytes
 
 

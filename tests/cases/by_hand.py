@@ -16,7 +16,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.contract.real_lab import LIMIT_S, Settings, done, until, write
 from tests.fakes.log import Message
 

@@ -18,8 +18,8 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTopicRecreated,
     TopicDeleted,
 )
-from airflow_provider_mm2.mirror.model import LedgerEntry
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, to_record
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 from tests.cases.by_hand import partitions_of, produce_state, set_group
 from tests.cases.conftest import MakeScenario
 from tests.cases.scenario import Scenario, copied, record, records

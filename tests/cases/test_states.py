@@ -21,9 +21,10 @@ from airflow_provider_mm2.mirror.errors import (
     StateDamaged,
     StateTopicUnfit,
 )
-from airflow_provider_mm2.mirror.model import ActiveSide, LogRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import read_gate, write_gate
 from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state_model import ActiveSide
 from tests.cases.by_hand import delete_group, produce_keyed, set_group, set_topic_setting
 from tests.cases.conftest import MakeScenario
 from tests.cases.scenario import Scenario, copied, record, records

@@ -16,9 +16,10 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTransactionOpen,
     TransactionHangs,
 )
-from airflow_provider_mm2.mirror.model import LedgerEntry, Progress
+from airflow_provider_mm2.mirror.model import Progress
 from airflow_provider_mm2.mirror.run import RunSummary
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, to_record
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 from tests.cases.by_hand import produce_state
 from tests.cases.conftest import MakeScenario
 from tests.cases.scenario import Scenario, at, copied, record, records

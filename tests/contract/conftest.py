@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.fake_lab import FakeLab
 from tests.contract.lab import Lab, Side
 from tests.contract.route import MakeRoute, Route

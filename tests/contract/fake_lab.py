@@ -8,7 +8,8 @@ from itertools import count
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import FILLER, Side
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroup

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.log import Message, Outcome
 
 BASE_MS = 1_700_000_000_000

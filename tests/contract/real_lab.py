@@ -18,7 +18,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import FILLER, Side
 from tests.contract.raw_produce import produce_raw
 from tests.contract.real_eyes import end_of, read_committed

@@ -11,10 +11,10 @@ from airflow_provider_mm2.mirror.model import (
     CopiedRange,
     CopierSettings,
     CopyRange,
-    Delivery,
     Segment,
     TopicPartition,
 )
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import BASE_MS, Lab, Side
 from tests.fakes.log import Message, Outcome
 
@@ -96,7 +96,7 @@ class Route:
         max_record_bytes: int = 1_048_588,
         fence: bool = True,
         shared_target: bool = False,
-        watched: tuple[TopicPartition, ...] = (),
+        watched: Mapping[TopicPartition, bytes | None] | None = None,
     ) -> Copier:
         """A copy engine of the flow, closed when the test is over."""
         settings = CopierSettings(
@@ -107,7 +107,7 @@ class Route:
             max_record_bytes=max_record_bytes,
             silence_limit_s=silence_limit_s,
             shared_target=shared_target,
-            watched=watched,
+            watched=watched or {},
         )
         copier = self.lab.pair.copier(settings)
         self._copiers.append(copier)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import DeliveryFailed, MirrorError, Overtaken, TopicDeleted
-from airflow_provider_mm2.mirror.model import CopiedRange, Delivery, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import CopiedRange, TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery, StateRecord
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import ALL, NOW_MS, Route, no_tick
 from tests.fakes.log import Message, Outcome
@@ -112,7 +113,7 @@ def test_lease_is_kept_right_before_the_ledger(lab: Lab, route: Route, state: To
 @pytest.mark.parametrize("stranger", ["before the first write", "between two writes"])
 def test_somebody_else_wrote_the_state(lab: Lab, route: Route, state: TopicPartition, stranger: str) -> None:
     """An attempt that finds the ledger not as it left it ends before it writes to it."""
-    copier = route.copier(watched=(state,))
+    copier = route.copier(watched={state: None})
     copier.assign([], NOW_MS)
     if stranger == "between two writes":
         copier.begin()
@@ -129,9 +130,27 @@ def test_somebody_else_wrote_the_state(lab: Lab, route: Route, state: TopicParti
     assert keys(lab, state) == [*before, b"other"]
 
 
+@pytest.mark.parametrize("key", ["watched", "beside it"])
+def test_somebody_else_wrote_beside_the_flow_record(lab: Lab, route: Route, state: TopicPartition, key: str) -> None:
+    """Where one key is watched, other keys of the log are anybody's, also between this attempt's own writes."""
+    copier = route.copier(watched={state: b"watched"})
+    copier.assign([], NOW_MS)
+    for number in range(2):
+        lab.pair.target.state_writer("another").write([record(state, "beside it")], no_tick)
+        copier.begin()
+        copier.add([record(state, f"mine {number}")], {route.target(): number}, no_tick)
+        copier.commit(no_tick)
+    lab.pair.target.state_writer("another").write([record(state, key), record(state, "more")], no_tick)
+    copier.begin()
+    copier.add([record(state, "last")], {route.target(): 9}, no_tick)
+    with pytest.raises(Overtaken) if key == "watched" else nullcontext():
+        copier.commit(no_tick)
+    assert (b"last" in keys(lab, state)) == (key != "watched")
+
+
 def test_own_writes_are_no_strangers(lab: Lab, route: Route, state: TopicPartition) -> None:
     """What an attempt writes itself does not end it."""
-    copier = route.copier(watched=(state,))
+    copier = route.copier(watched={state: None})
     copier.assign([], NOW_MS)
     for number in range(5):
         copier.begin()

@@ -9,14 +9,8 @@ import pytest
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import ForeignWrites, TopicDeleted
-from airflow_provider_mm2.mirror.model import (
-    ChunkLimits,
-    CopiedRange,
-    LogRecord,
-    RangeEnd,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import ChunkLimits, CopiedRange, LogRecord, RangeEnd, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import ALL, NOW_MS, MakeRoute, Route, mapped, no_tick
 from tests.fakes.log import Message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import ChunkLimits, Delivery, RangeEnd
+from airflow_provider_mm2.mirror.model import ChunkLimits, RangeEnd
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import BASE_MS, messages
 from tests.contract.route import ALL, NOW_MS, MakeRoute, Route, segment
 from tests.fakes.log import NO_TIMESTAMP, Message, Outcome

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_mm2.mirror.errors import SourceGap, SourceSilent, TopicDeleted
-from airflow_provider_mm2.mirror.model import Delivery, RangeEnd
+from airflow_provider_mm2.mirror.model import RangeEnd
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side, messages
 from tests.contract.route import ALL, NOW_MS, MakeRoute, Route, no_tick, segment
 from tests.fakes.log import Message, Outcome

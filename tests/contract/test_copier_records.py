@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import (
     RecordTooLarge,
     TimestampZero,
 )
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import BASE_MS, messages
 from tests.contract.route import ALL, MakeRoute, Route, no_tick
 from tests.fakes.log import NO_TIMESTAMP, Headers, Message

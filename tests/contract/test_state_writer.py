@@ -6,7 +6,8 @@ import pytest
 
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter
 from airflow_provider_mm2.mirror.errors import Fenced, MirrorError
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.contract.lab import BASE_MS, COMPACTED, Lab, Side
 from tests.contract.route import no_tick
 from tests.fakes.log import Message, Outcome

@@ -6,15 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import CommitNotVisible, ForeignWrites, SourceSilent
-from airflow_provider_mm2.mirror.model import (
-    ChunkLimits,
-    CopiedRange,
-    CopierSettings,
-    CopyRange,
-    Delivery,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import ChunkLimits, CopiedRange, CopierSettings, CopyRange, TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery, StateRecord
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.copy_range import RangeCopy
 from tests.fakes.hooks import Hooks

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Copier, TargetCluster
-from airflow_provider_mm2.mirror.model import CopierSettings, Delivery
+from airflow_provider_mm2.mirror.model import CopierSettings
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.copier import FakeCopier

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import DeliveryFailed, ForeignWrites, MirrorError, Overtaken
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.hooks import Hooks
 from tests.fakes.log import Message
@@ -16,7 +17,9 @@ from tests.fakes.producer import await_visible
 class FakePlainProducer:
     """What is appended is there at once, for every reader; what is added waits for its commit."""
 
-    def __init__(self, cluster: FakeCluster, writer: str, watched: tuple[TopicPartition, ...], hooks: Hooks) -> None:
+    def __init__(
+        self, cluster: FakeCluster, writer: str, watched: Mapping[TopicPartition, bytes | None], hooks: Hooks
+    ) -> None:
         self._cluster = cluster
         self._writer = writer
         self._watched = watched
@@ -59,9 +62,11 @@ class FakePlainProducer:
         :raises TopicDeleted: an offset for a partition that does not exist.
         """
         ends = self._ends or {}
-        for partition, end in self._log_ends().items():
-            if end != ends[partition]:
-                raise Overtaken(writer=self._writer, what=f"{partition} ends at {end} instead of {ends[partition]}")
+        for partition, key in self._watched.items():
+            log = self._cluster.log(partition)
+            since = list(log.visible(ends[partition]))
+            if log.end != ends[partition] if key is None else any(entry.message.key == key for entry in since):
+                raise Overtaken(writer=self._writer, what=f"{partition} ends at {log.end} instead of {ends[partition]}")
         for record in sorted(self._records, key=lambda record: record.turn):
             self._hooks.before("ledger")
             self.append(TopicPartition(record.topic, record.partition), Message(key=record.key, value=record.value))

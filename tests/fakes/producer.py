@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import Fenced, ForeignWrites, MirrorError, TopicDeleted
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.fakes.cluster import FakeCluster, IdState
 from tests.fakes.log import Message, Outcome, Transaction
 

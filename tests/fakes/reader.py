@@ -19,7 +19,6 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
-    Delivery,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -29,6 +28,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicPartition,
     TopicSetting,
 )
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroups
 from tests.fakes.lock_group import FakeMembership

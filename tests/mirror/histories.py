@@ -10,11 +10,12 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.errors import RetriableError
 from airflow_provider_mm2.mirror.flow import Chunk, ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.translate import Policy, Translated, translate
 from airflow_provider_mm2.mirror.run import run_mirror
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.log import Message, Outcome, Transaction
 from tests.fakes.pair import FakePair
 

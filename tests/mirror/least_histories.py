@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.errors import TargetTransactionOpen
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.translate import Policy, Translated, translate
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.mirror.histories import REMOTE, STEPS, TOPIC, History
 
 LEAST_STEPS = (*STEPS, "ledger", "progress")

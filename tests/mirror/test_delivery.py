@@ -10,9 +10,10 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.errors import Overtaken
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.run import mirror_shard, plan_flow, prepare, run_mirror
 from airflow_provider_mm2.mirror.state.gate import read_gate
+from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.status import flow_status
 from tests.fakes.log import Message
 from tests.mirror.histories import REMOTE, TOPIC, Killed

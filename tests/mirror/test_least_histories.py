@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
 from airflow_provider_mm2.mirror.interval import admission
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.log import Outcome
 from tests.hypothesis_profiles import is_long
 from tests.mirror.histories import TOPIC

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.proof.attempt import Outcome
 from tests.proof.campaign import Scenario, bring_before, ended_well, land, retry_until_done, run_all
 from tests.proof.conftest import SOAK, MakeTruth, Start

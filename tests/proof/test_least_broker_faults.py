@@ -8,7 +8,7 @@ import random
 import pytest
 
 from airflow_provider_mm2.local.pair import LocalPair
-from airflow_provider_mm2.mirror.model import Delivery
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.conftest import MakeCluster
 from tests.proof import rig
 from tests.proof.campaign import retry_until_done

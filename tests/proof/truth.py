@@ -13,8 +13,9 @@ from confluent_kafka.admin import NewPartitions, NewTopic
 
 from airflow_provider_mm2.local.wait import poll
 from airflow_provider_mm2.mirror.flow import Chunk, ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.model import LogRecord, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from tests.proof.eyes import LIMIT_S, Eyes, Record
 
 BASE_MS = 1_700_000_000_000

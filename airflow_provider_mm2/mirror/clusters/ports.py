@@ -23,12 +23,12 @@ from airflow_provider_mm2.mirror.model import (
     LogRecord,
     NewTopic,
     Record,
-    StateRecord,
     TopicAcl,
     TopicInfo,
     TopicPartition,
     TopicSetting,
 )
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 Tick = Callable[[], None]
 """Called at least once a second by everything that waits; raises to end the wait (lease lost, stop asked for)."""

@@ -8,10 +8,11 @@ from typing import Any
 from airflow_provider_mm2.mirror.conditions.condition import GroupCaughtUp, GroupLeftSource, LagBelow, MirroredThrough
 from airflow_provider_mm2.mirror.conditions.finding import Finding
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupState
-from airflow_provider_mm2.mirror.model import LedgerEntry, LogOffsets, TopicPartition
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show, to_ms
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 
 LISTED = 20
 """Partitions and members that facts list, NAMED that a sentence names; counts always count everything."""

@@ -27,9 +27,10 @@ from airflow_provider_mm2.mirror.conditions.judge import (
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, GroupUnknown, MirrorError, Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupState
-from airflow_provider_mm2.mirror.model import PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from airflow_provider_mm2.mirror.status import read_record, read_recorded
 
 

@@ -31,19 +31,13 @@ from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.settled import check_settled
 from airflow_provider_mm2.mirror.interval.topics import Prepared
-from airflow_provider_mm2.mirror.model import (
-    CopyRange,
-    Delivery,
-    FlowRecord,
-    PartitionLedger,
-    TopicInfo,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import CopyRange, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.rebase import Rebased
+from airflow_provider_mm2.mirror.state_model import Delivery, FlowRecord, PartitionLedger
 
 SECOND_LOOK_S = 2.0
 

@@ -11,18 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
-from airflow_provider_mm2.mirror.model import (
-    CopiedRange,
-    Delivery,
-    FlowRecord,
-    LedgerEntry,
-    Segment,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import CopiedRange, Segment, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import split_segments
 from airflow_provider_mm2.mirror.state.pruning import prune
 from airflow_provider_mm2.mirror.state.rebase import FIRST_GENERATION, Rebased, opening
 from airflow_provider_mm2.mirror.state.unfenced import claim
+from airflow_provider_mm2.mirror.state_model import Delivery, FlowRecord, LedgerEntry
 
 MARKER = 1
 

@@ -8,7 +8,8 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.interval.book import counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
-from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 
 def gather_facts(

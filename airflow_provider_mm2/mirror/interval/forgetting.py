@@ -21,12 +21,13 @@ from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError, Not
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
-from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger, read_shards
 from airflow_provider_mm2.mirror.state.turns import removals
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger, StateRecord
 
 log = logging.getLogger(__name__)
 

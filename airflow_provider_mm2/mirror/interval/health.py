@@ -13,8 +13,9 @@ from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.policies import decide
-from airflow_provider_mm2.mirror.model import FlowRecord, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 SECOND_LOOK_S = 2.0
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, OppositeFlow
-from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord
 from airflow_provider_mm2.mirror.state.gate import read_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
+from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,12 @@ def run_warnings(
     yield from among_warnings(sorted(among.items()))
     for late in admission.late:
         yield f"{late} came up after the plan and waits for the next run"
+    yield from _future_warnings(tallies)
+    yield from _open_warnings(admission)
+    yield from _empty_warnings(shard.number, results)
+
+
+def _future_warnings(tallies: Tallies) -> Iterator[str]:
     for part, tally in tallies.items():
         if tally.future is not None:
             offset, stamp = tally.future
@@ -91,6 +97,9 @@ def run_warnings(
                 f"{part}: {tally.future_records} record(s) stamped in the future were copied and did not end the "
                 f"interval, the first at offset {offset} stamped {show(stamp)}"
             )
+
+
+def _open_warnings(admission: Admission) -> Iterator[str]:
     for part, fact in admission.facts.items():
         held_back = fact.source_log.end - fact.source_log.stable
         seen = None if fact.ledger is None else fact.ledger.latest.pending
@@ -99,11 +108,14 @@ def run_warnings(
                 f"{part}: a transaction is open on the source at offset {seen[0]:,} since {show(seen[1])} at least; "
                 f"the {held_back:,} offsets from there on cannot be read before it ends"
             )
+
+
+def _empty_warnings(number: int, results: Iterable[PartitionResult]) -> Iterator[str]:
     looked_at = [result for result in results if result.bound > result.start]
     if looked_at and not any(result.records for result in looked_at):
         offsets = sum(result.bound - result.start for result in looked_at)
         yield (
-            f"shard {shard.number}: {offsets:,} offset(s) to look at and no record to copy, on "
+            f"shard {number}: {offsets:,} offset(s) to look at and no record to copy, on "
             f"{len(looked_at)} partition(s), the first {looked_at[0].source} (ended by {looked_at[0].ended.value} at "
             f"{looked_at[0].end}): all is stamped at the run's end or later, or was aborted"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,11 @@ from airflow_provider_mm2.mirror.interval.retention import partitions_of
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import old_record_warnings, topic_warnings
 from airflow_provider_mm2.mirror.interval.topics import TopicChanges, setting_rows, topic_changes
-from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.positions import select_groups
 from airflow_provider_mm2.mirror.state.incidents import describe
+from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +97,6 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     survey = survey_flow(flow, pair, tick)
     changes = topic_changes(flow, survey)
     acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
-    settings = _settings_to_be(survey, changes)
-    replicas = {name: info.replication_factor for name, info in survey.target_topics.items()}
     every = list(partitions_of((name, info.partitions) for name, info in sorted(survey.source_topics.items())))
     facts = _facts(pair, survey, every, tick)
     new = [part for part in every if part not in facts]
@@ -118,10 +117,8 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
         ),
         problems=tuple(problem for problem in found if not isinstance(problem, TargetTransactionOpen)),
         warnings=(
-            *topic_warnings(survey, replicas, settings),
-            *unknown_settings(changes.settings),
+            *_topic_warnings(pair, survey, changes),
             *acls.warnings,
-            *old_record_warnings(pair, survey, settings),
             *_delivery_warnings(flow, survey, facts.values()),
             *_open_transactions(found),
             *(f"a run would accept this: {describe(incident)}" for incident in accepted),
@@ -130,6 +127,15 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
         groups_left_out=select_groups(flow, pair.source.list_groups(every_kind=True))[1],
         delivery=flow.delivery,
     )
+
+
+def _topic_warnings(pair: ClusterPair, survey: Survey, changes: TopicChanges) -> Iterator[str]:
+    """What is worth knowing of the target topics as they will be."""
+    settings = _settings_to_be(survey, changes)
+    replicas = {name: info.replication_factor for name, info in survey.target_topics.items()}
+    yield from topic_warnings(survey, replicas, settings)
+    yield from unknown_settings(changes.settings)
+    yield from old_record_warnings(pair, survey, settings)
 
 
 def _settings_to_be(survey: Survey, changes: TopicChanges) -> dict[str, Settings]:

@@ -28,8 +28,9 @@ from airflow_provider_mm2.mirror.errors import (
     TopicMissing,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.rebase import Place
+from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
 from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
 from airflow_provider_mm2.mirror.interval.book import Foreign, LedgerBook
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
-from airflow_provider_mm2.mirror.model import CopiedRange, Delivery, FlowRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import CopiedRange, TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery, FlowRecord
 
 _EITHER = "repeats of an attempt that died, or foreign; with delivery at_least_once they cannot be told apart"
 

@@ -51,7 +51,6 @@ from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
     CopiedRange,
     CopierSettings,
-    Delivery,
     Progress,
     RangeEnd,
     ShardResult,
@@ -61,6 +60,7 @@ from airflow_provider_mm2.mirror.state.incidents import counted_up, read_inciden
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
+from airflow_provider_mm2.mirror.state_model import Delivery
 
 log = logging.getLogger(__name__)
 

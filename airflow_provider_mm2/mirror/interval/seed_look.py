@@ -19,15 +19,9 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
     stands_at,
 )
 from airflow_provider_mm2.mirror.interval.survey import Survey
-from airflow_provider_mm2.mirror.model import (
-    FlowRecord,
-    LogOffsets,
-    PartitionLedger,
-    TopicInfo,
-    TopicPartition,
-    TopicSetting,
-)
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 NO_LOG = LogOffsets(start=0, stable=0, end=0)
 """Stands for the log of a partition that is not there yet."""

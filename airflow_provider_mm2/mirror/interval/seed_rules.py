@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
-from airflow_provider_mm2.mirror.model import Delivery, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Seed, SeedKind
 from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
+from airflow_provider_mm2.mirror.state_model import Delivery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

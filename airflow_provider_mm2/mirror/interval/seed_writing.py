@@ -18,12 +18,7 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
     incidents_of,
     rebased_by,
 )
-from airflow_provider_mm2.mirror.model import (
-    CopierSettings,
-    FlowRecord,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import CopierSettings, TopicPartition
 from airflow_provider_mm2.mirror.offsets.seed import Points
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
@@ -31,6 +26,7 @@ from airflow_provider_mm2.mirror.state.incidents import to_record as incident_re
 from airflow_provider_mm2.mirror.state.lease import held_lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
+from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,10 @@ from airflow_provider_mm2.mirror.errors import StateTopicUnfit
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.replicas import check_replicas
 from airflow_provider_mm2.mirror.interval.survey import check_record
-from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic
+from airflow_provider_mm2.mirror.model import NewTopic
 from airflow_provider_mm2.mirror.state.gate import read_gate, write_gate
 from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 
 def ensure_state_topics(flow: MirrorFlow, pair: ClusterPair) -> frozenset[str]:

@@ -18,16 +18,12 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.carried import Settings
 from airflow_provider_mm2.mirror.interval.opposite import Direction, check_opposite_flows
 from airflow_provider_mm2.mirror.interval.plan import check_named, check_selection
-from airflow_provider_mm2.mirror.model import (
-    FlowRecord,
-    PartitionLedger,
-    TopicInfo,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.claims import claims_of_others
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings, read_topic_settings
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,8 @@ from airflow_provider_mm2.mirror.interval.replicas import check_brokers, check_r
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import number_of, old_record_warnings, topic_warnings
-from airflow_provider_mm2.mirror.model import FlowRecord, NewTopic, TopicInfo
+from airflow_provider_mm2.mirror.model import NewTopic, TopicInfo
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 log = logging.getLogger(__name__)
 

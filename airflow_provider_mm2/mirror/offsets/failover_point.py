@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
-from airflow_provider_mm2.mirror.model import ActiveSide, FlowRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.gate import read_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord
 
 
 def read_failover_points(pair: ClusterPair, tick: Tick) -> dict[TopicPartition, tuple[str, int]]:

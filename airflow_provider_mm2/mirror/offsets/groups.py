@@ -26,7 +26,7 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter,
 from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
-from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer, sole_committer
@@ -55,6 +55,7 @@ from airflow_provider_mm2.mirror.state.snapshot import (
     read_snapshot,
     taken_record,
 )
+from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
 
 T = TypeVar("T")
 

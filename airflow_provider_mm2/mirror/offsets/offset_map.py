@@ -19,7 +19,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from airflow_provider_mm2.mirror.model import PartitionLedger, Segment, TopicPartition
+from airflow_provider_mm2.mirror.model import Segment, TopicPartition
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

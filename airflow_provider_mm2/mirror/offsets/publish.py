@@ -18,7 +18,7 @@ from airflow_provider_mm2.mirror.clusters import mm2_topics
 from airflow_provider_mm2.mirror.clusters.naming import policy_of
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint, Heartbeat, OffsetSync
 from airflow_provider_mm2.mirror.offsets.emit import is_due
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Mirror
@@ -31,6 +31,7 @@ from airflow_provider_mm2.mirror.state.snapshot import (
     read_record,
     syncs_record,
 )
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 T = TypeVar("T")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
-from airflow_provider_mm2.mirror.model import FlowRecord, PartitionLedger, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
 from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import FlowRecord
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.positions import locate, target_commits, target_offsets
@@ -17,6 +16,7 @@ from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 
 def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick) -> GroupsReport:

@@ -10,9 +10,9 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.model import FlowRecord, StateRecord
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
+from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
 
 
 @contextmanager

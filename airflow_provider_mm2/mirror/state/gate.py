@@ -18,8 +18,9 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, FlowFrozen, StateDamaged
-from airflow_provider_mm2.mirror.model import ActiveSide, Delivery, FlowRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, FlowRecord, StateRecord
 
 log = logging.getLogger(__name__)
 

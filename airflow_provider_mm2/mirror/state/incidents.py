@@ -15,8 +15,9 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
-from airflow_provider_mm2.mirror.model import LogRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 VERSION = 1
 KIND = "incident"

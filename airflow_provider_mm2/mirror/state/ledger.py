@@ -17,16 +17,9 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.model import (
-    Delivery,
-    LedgerEntry,
-    LogRecord,
-    PartitionLedger,
-    Segment,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import LogRecord, Segment, TopicPartition
 from airflow_provider_mm2.mirror.state.unfenced import believed_generation, is_overtaken, standing
+from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry, PartitionLedger, StateRecord
 
 VERSION = 1
 ENTRY_LIMIT_BYTES = 16 * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.model import LedgerEntry, PartitionLedger, StateRecord
 from airflow_provider_mm2.mirror.state.ledger import encode_key
+from airflow_provider_mm2.mirror.state_model import LedgerEntry, PartitionLedger, StateRecord
 
 
 def prune(ledger: PartitionLedger, target_log_start: int) -> tuple[LedgerEntry | None, tuple[LedgerEntry, ...]]:

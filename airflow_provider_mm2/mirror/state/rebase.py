@@ -11,15 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airflow_provider_mm2.mirror.model import (
-    Delivery,
-    LedgerEntry,
-    PartitionLedger,
-    Segment,
-    TopicInfo,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import Segment, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.unfenced import claim
+from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry, PartitionLedger
 
 FIRST_GENERATION = 1
 

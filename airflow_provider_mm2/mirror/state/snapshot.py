@@ -15,7 +15,8 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
-from airflow_provider_mm2.mirror.model import LogRecord, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 VERSION = 1
 _TAKEN, _GROUP, _PUBLISHED, _SYNCS, _READ = "taken", "group", "published", "syncs", "read"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.model import LedgerEntry, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state.gate import KEY
 from airflow_provider_mm2.mirror.state.ledger import to_record
 from airflow_provider_mm2.mirror.state.pruning import to_removal
 from airflow_provider_mm2.mirror.state.unfenced import turns_of
+from airflow_provider_mm2.mirror.state_model import LedgerEntry, StateRecord
 
 
 def in_turns(
@@ -34,6 +36,9 @@ def removals(flow: str, shard: int, removed: Sequence[LedgerEntry], *, after: in
     ]
 
 
-def watched_by(flow: str, shard: int) -> tuple[TopicPartition, ...]:
-    """What must not change under an attempt at a shard: its partition of the ledger, and the gate."""
-    return TopicPartition(naming.ledger_topic(flow), shard), TopicPartition(naming.gate_topic(flow), 0)
+def watched_by(flow: str, shard: int) -> dict[TopicPartition, bytes | None]:
+    """What must not change under an attempt at a shard: its partition of the ledger, and the flow record in the gate.
+
+    Other shards put incidents on record beside the flow record.
+    """
+    return {TopicPartition(naming.ledger_topic(flow), shard): None, TopicPartition(naming.gate_topic(flow), 0): KEY}

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from airflow_provider_mm2.mirror.model import Delivery, LedgerEntry, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry
 
 CLAIM = 1 << 20
 """Distance of two attempts' sequence numbers; a run writes a partition far less often."""

@@ -9,17 +9,15 @@ from airflow_provider_mm2.mirror.interval.book import LedgerBook, counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.model import (
     CopiedRange,
-    FlowRecord,
-    LedgerEntry,
     LogOffsets,
     LogRecord,
-    PartitionLedger,
     RangeEnd,
     Segment,
     TopicInfo,
     TopicPartition,
 )
 from airflow_provider_mm2.mirror.state.ledger import ENTRY_LIMIT_BYTES, decode_ledger, encode_key, encode_value
+from airflow_provider_mm2.mirror.state_model import FlowRecord, LedgerEntry, PartitionLedger
 
 PART = TopicPartition("orders", 0)
 RECORD = FlowRecord(

@@ -7,10 +7,11 @@ import pytest
 from airflow_provider_mm2.mirror.errors import ProgressDisagrees
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
-from airflow_provider_mm2.mirror.model import Delivery, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.run import forget_progress
 from airflow_provider_mm2.mirror.state import lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
+from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
 from tests.mirror.interval.seed_world import GROUP, SeedWorld
 from tests.mirror.offsets.group_world import Killed
 

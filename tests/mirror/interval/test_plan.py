@@ -12,14 +12,8 @@ from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_named, check_selection, judge
-from airflow_provider_mm2.mirror.model import (
-    LedgerEntry,
-    LogOffsets,
-    PartitionLedger,
-    Segment,
-    TopicInfo,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import LogOffsets, Segment, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.state_model import LedgerEntry, PartitionLedger
 from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
 

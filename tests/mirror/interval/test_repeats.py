@@ -10,8 +10,9 @@ from airflow_provider_mm2.mirror import errors
 from airflow_provider_mm2.mirror.interval.book import LedgerBook, counted_end
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge
 from airflow_provider_mm2.mirror.interval.repeats import among_warnings, change_warning, found_warnings, holes_of
-from airflow_provider_mm2.mirror.model import Delivery, LogOffsets, PartitionLedger, Segment
+from airflow_provider_mm2.mirror.model import LogOffsets, Segment
 from airflow_provider_mm2.mirror.state.unfenced import CLAIM
+from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
 from tests.mirror.interval.test_book import FACTS as NEW
 from tests.mirror.interval.test_book import PART, RECORD, copied
 from tests.mirror.interval.test_plan import ENTRY, FACTS

@@ -14,9 +14,10 @@ from airflow_provider_mm2.mirror.flow import TopicSync
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport
-from airflow_provider_mm2.mirror.model import ActiveSide, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state import lease
 from airflow_provider_mm2.mirror.state.gate import KEY, encode, read_gate
+from airflow_provider_mm2.mirror.state_model import ActiveSide
 from tests.fakes.log import Message, Outcome
 from tests.fakes.reader import FakeReader, FakeTarget
 from tests.mirror.interval.seed_world import GROUP, SeedWorld

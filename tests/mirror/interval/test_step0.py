@@ -23,10 +23,11 @@ from airflow_provider_mm2.mirror.flow import TopicSync
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.outlook import Outlook
 from airflow_provider_mm2.mirror.interval.topics import Prepared
-from airflow_provider_mm2.mirror.model import ActiveSide, TopicAcl, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicAcl, TopicPartition
 from airflow_provider_mm2.mirror.run import plan_flow, prepare
 from airflow_provider_mm2.mirror.state import gate
 from airflow_provider_mm2.mirror.state.topic_settings import read_topic_settings
+from airflow_provider_mm2.mirror.state_model import ActiveSide
 from tests.contract.route import no_tick
 from tests.fakes.log import Message
 from tests.fakes.pair import FakePair

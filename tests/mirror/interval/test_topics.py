@@ -12,7 +12,8 @@ from airflow_provider_mm2.mirror.interval.carried import carried_settings
 from airflow_provider_mm2.mirror.interval.survey import Survey
 from airflow_provider_mm2.mirror.interval.topic_warnings import topic_warnings
 from airflow_provider_mm2.mirror.interval.topics import topic_changes
-from airflow_provider_mm2.mirror.model import PartitionLedger, TopicInfo, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition, TopicSetting
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from tests.mirror.interval.test_book import RECORD
 from tests.mirror.interval.test_plan import ENTRY, flow
 

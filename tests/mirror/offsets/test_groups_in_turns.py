@@ -8,9 +8,9 @@ from threading import Event
 import pytest
 
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.model import Delivery
 from airflow_provider_mm2.mirror.run import mirror_groups, mirror_shard
 from airflow_provider_mm2.mirror.state.snapshot import GroupSnapshot, read_snapshot
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.mirror.offsets.group_world import GroupWorld, Killed
 
 

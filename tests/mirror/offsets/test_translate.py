@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_mm2.mirror.model import PartitionLedger, Segment
+from airflow_provider_mm2.mirror.model import Segment
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.translate import (
     Otherwise,
@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.offsets.translate import (
     translate,
     translate_back,
 )
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from tests.mirror.state.ledger_entries import entry
 
 POLICY = Policy()

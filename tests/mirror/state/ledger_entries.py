@@ -12,12 +12,13 @@ import pytest
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.model import Delivery, LedgerEntry, LogRecord, Segment
+from airflow_provider_mm2.mirror.model import LogRecord, Segment
 from airflow_provider_mm2.mirror.state.ledger import (
     decode_ledger,
     encode_key,
     encode_value,
 )
+from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry
 
 TOPIC = "mm2-offset-map.orders.internal"
 SHARD = 3

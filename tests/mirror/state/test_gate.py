@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_mm2.mirror.model import ActiveSide, Delivery, FlowRecord
 from airflow_provider_mm2.mirror.state.gate import decode, encode
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, FlowRecord
 
 RECORD = FlowRecord(
     flow="f",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_mm2.mirror.model import LedgerEntry, LogRecord, Segment
+from airflow_provider_mm2.mirror.model import LogRecord, Segment
 from airflow_provider_mm2.mirror.state.ledger import (
     ENTRY_LIMIT_BYTES,
     VERSION,
@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.state.ledger import (
     encode_value,
     split_segments,
 )
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 from tests.mirror.state.ledger_entries import (
     OFFSETS,
     altered,

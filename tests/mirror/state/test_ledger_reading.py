@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_mm2.mirror.model import LedgerEntry, LogRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import (
     decode_ledger,
     encode_key,
 )
+from airflow_provider_mm2.mirror.state_model import LedgerEntry
 from tests.mirror.state.ledger_entries import (
     SHARD,
     TOPIC,

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.model import LedgerEntry, PartitionLedger, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state import ledger as ledger_module
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger, read_ledger
 from airflow_provider_mm2.mirror.state.pruning import prune
+from airflow_provider_mm2.mirror.state_model import LedgerEntry, PartitionLedger
 from tests.mirror.offsets.group_world import GroupWorld
 from tests.mirror.state.ledger_entries import TOPIC, entry, log_of
 

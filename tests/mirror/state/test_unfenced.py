@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.interval.book import LedgerBook
-from airflow_provider_mm2.mirror.model import Delivery, LedgerEntry, LogRecord, PartitionLedger, Segment
+from airflow_provider_mm2.mirror.model import LogRecord, Segment
 from airflow_provider_mm2.mirror.state.ledger import decode_ledger, split_segments, to_record
 from airflow_provider_mm2.mirror.state.pruning import prune, to_removal
 from airflow_provider_mm2.mirror.state.unfenced import CLAIM, claim, turns_of
+from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry, PartitionLedger
 from tests.mirror.interval.test_book import FACTS, PART, RECORD, copied
 from tests.mirror.state.ledger_entries import SHARD, TOPIC, entry, log_of
 

@@ -24,7 +24,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.transaction import State
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, Overtaken
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
-from airflow_provider_mm2.mirror.model import CopierSettings, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import CopierSettings, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster
@@ -72,9 +73,10 @@ class AtLeastOnce(PlainProducer):
     def commit(self, tick: Tick) -> None:
         """Step 8, first half: the ledger, turn by turn, then the progress group."""
         self._expect(State.OPEN)
-        self._check_unmoved()
+        self._check_unmoved(tick)
         self._writer.write(self._records, tick)  # it keeps the lease before each turn
-        self._ends |= {part: end for part, end in self._writer.ends.items() if part in self._ends}
+        own = {part: end for part, end in self._writer.ends.items() if part in self._ends}
+        self._ends |= {part: end for part, end in own.items() if self._watched[part] is None}
         tick()
         answer = self._target.commit_groups({self._group: GroupOffsets(offsets=self._offsets)}, tick)[self._group]
         refused = [answer] if isinstance(answer, MirrorError) else list(answer.values())
@@ -82,17 +84,22 @@ class AtLeastOnce(PlainProducer):
             raise refused[0]
         self._state = State.READY
 
-    def _check_unmoved(self) -> None:
-        """Look whether the ledger and the gate are as this attempt left them.
+    def _check_unmoved(self, tick: Tick) -> None:
+        """Look whether the ledger and the flow record are as this attempt left them.
 
         :raises Overtaken: somebody wrote to them, so another attempt is at work or the flow was changed.
         """
         found = self._target.admin.log_ends(self._watched) if self._watched else {}
         for part, end in found.items():
-            if end != self._ends[part]:
-                raise Overtaken(
-                    writer=self.id, what=f"{part} ends at {end}, and this attempt left it at {self._ends[part]}"
-                )
+            left_at, key = self._ends[part], self._watched[part]
+            if end == left_at:
+                continue
+            if key is None:
+                raise Overtaken(writer=self.id, what=f"{part} ends at {end}, and this attempt left it at {left_at}")
+            for record in self._target.read_state(part, tick, start=left_at):
+                if record.key == key:
+                    raise Overtaken(writer=self.id, what=f"{key.decode()} in {part} was written at {record.offset}")
+            self._ends[part] = end
 
     def see(self, progress: Offsets, mapped_ends: Offsets, tick: Tick) -> None:
         """Step 8, second half."""

@@ -13,7 +13,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.exactly_once import ExactlyO
 from airflow_provider_mm2.mirror.clusters.confluent.sending import Sending
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.model import CopierSettings, Delivery
+from airflow_provider_mm2.mirror.model import CopierSettings
+from airflow_provider_mm2.mirror.state_model import Delivery
 
 _SENDINGS: Mapping[Delivery, Callable[[ConfluentCluster, CopierSettings], Sending]] = {
     Delivery.EXACTLY_ONCE: ExactlyOnce,

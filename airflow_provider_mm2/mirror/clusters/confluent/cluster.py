@@ -33,7 +33,6 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
-    Delivery,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -43,6 +42,7 @@ from airflow_provider_mm2.mirror.model import (
     TopicPartition,
     TopicSetting,
 )
+from airflow_provider_mm2.mirror.state_model import Delivery
 
 STATE_TIMEOUT_S = 30
 """Time of a transaction that writes the gate, unless the flow's own is shorter: a broker may allow no more."""

@@ -44,14 +44,8 @@ from airflow_provider_mm2.mirror.errors import (
     TopicDeleted,
     TransactionFailed,
 )
-from airflow_provider_mm2.mirror.model import (
-    ChunkLimits,
-    CopiedRange,
-    CopierSettings,
-    CopyRange,
-    StateRecord,
-    TopicPartition,
-)
+from airflow_provider_mm2.mirror.model import ChunkLimits, CopiedRange, CopierSettings, CopyRange, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster

@@ -22,7 +22,8 @@ from airflow_provider_mm2.mirror.errors import (
     ProgressDisagrees,
     TransactionFailed,
 )
-from airflow_provider_mm2.mirror.model import CopierSettings, StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import CopierSettings, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.confluent.cluster import ConfluentCluster

@@ -12,7 +12,8 @@ from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.plain import PlainProducer
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import TargetTransactionOpen
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 SEE_LIMIT_S = 30
 

@@ -13,7 +13,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
-from airflow_provider_mm2.mirror.model import StateRecord, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.confluent.batch import Run
