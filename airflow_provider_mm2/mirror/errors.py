@@ -1273,3 +1273,159 @@ class Stopped(RetriableError):
     found: ClassVar[str] = "the run was asked to stop; what was committed before stays"
     likely_cause: ClassVar[str] = "the task was cleared, marked or shut down, or Ctrl-C was pressed"
     next_move: ClassVar[str] = "run again; it goes on at the recorded progress"
+
+
+# --- failing over ---
+
+
+@dataclass(kw_only=True, eq=False)
+class FailoverUnderWay(MirrorError):
+    """A failover of the flow is open, so another one cannot begin."""
+
+    flow: str
+    stage: str
+    owner: str
+    begun: str
+    next_call: str
+    found: ClassVar[str] = "a failover of flow {flow!r} is open ({stage}), begun by {owner} at {begun}"
+    likely_cause: ClassVar[str] = "somebody else is at it, or the process that was has died"
+    next_move: ClassVar[str] = "talk to them; {next_call}"
+
+
+@dataclass(kw_only=True, eq=False)
+class NoFailover(MirrorError):
+    """There is no open failover to go on with or to undo."""
+
+    flow: str
+    last: str
+    found: ClassVar[str] = "no failover of flow {flow!r} is open ({last})"
+    likely_cause: ClassVar[str] = "it has been closed or rolled back already, or it is another flow's"
+    next_move: ClassVar[str] = (
+        "see `mm2 failover {flow} --status`; one that is closed is undone by --reopen as long as nobody has written to "
+        "the target, else by `mm2 failback {flow}`"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class FailoverRefused(MirrorError):
+    """A failover cannot begin as things stand; nothing was changed."""
+
+    flow: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} cannot fail over: {problems}"
+    likely_cause: ClassVar[str] = "it has failed over already, or a cluster is not the one that was mirrored"
+    next_move: ClassVar[str] = "see `mm2 failover {flow} --status` and `mm2 status {flow}`"
+
+
+@dataclass(kw_only=True, eq=False)
+class NothingMirrored(MirrorError):
+    """A flow that has mirrored nothing, or never read the groups, has nothing to fail over to."""
+
+    flow: str
+    found: ClassVar[str] = "flow {flow!r} has no mirrored data with consumer groups to fail over to"
+    likely_cause: ClassVar[str] = "no run has finished yet: it mirrors first, and reads the groups at its end"
+    next_move: ClassVar[str] = (
+        "run `mm2 run {flow}` while the source is there; see `mm2 status {flow}` for what is on the target"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class NotOfTheFlow(SettingsError):
+    """A group or topic was named that the flow does not have."""
+
+    flow: str
+    what: str
+    names: tuple[str, ...]
+    near: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} has no {what} {names} (much like it: {near})"
+    likely_cause: ClassVar[str] = "a misspelt name, or one that the flow's patterns leave out"
+    next_move: ClassVar[str] = "see `mm2 groups {flow}` for the groups, `mm2 plan {flow}` for what is left out and why"
+
+
+@dataclass(kw_only=True, eq=False)
+class SourceNotQuiet(RetriableError):
+    """Somebody writes to the source, so a planned failover would leave records behind."""
+
+    flow: str
+    seconds: int
+    written: tuple[str, ...]
+    found: ClassVar[str] = "the source of flow {flow!r} is still written to: within {seconds} s grew {written}"
+    likely_cause: ClassVar[str] = "a producer is still running, or a transaction is still open on the source"
+    next_move: ClassVar[str] = (
+        "stop the producers and go on with --resume; --rollback undoes what was done; a new failover with --force goes "
+        "on all the same and lists what stays behind"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupsStillActive(RetriableError):
+    """Consumers are still in their groups on the source, so they would read on there."""
+
+    flow: str
+    count: int
+    seconds: int
+    groups: tuple[str, ...]
+    found: ClassVar[str] = (
+        "{count} group(s) of flow {flow!r} still have members on the source after {seconds} s: {groups}"
+    )
+    likely_cause: ClassVar[str] = "their applications were not stopped, and no repoint of the flow can stop them"
+    next_move: ClassVar[str] = (
+        "stop them and go on with --resume; --rollback undoes what was done; a new failover with --force goes on, and "
+        "what they read meanwhile they read again"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class PlanChanged(MirrorError):
+    """What is there is not what was approved; nothing was written."""
+
+    flow: str
+    differences: tuple[str, ...]
+    count: int
+    found: ClassVar[str] = (
+        "the failover of flow {flow!r} is not any more what was approved, in {count} place(s): {differences}"
+    )
+    likely_cause: ClassVar[str] = "somebody moved offsets on the target meanwhile, or the digest is of another plan"
+    next_move: ClassVar[str] = (
+        "find out who; `mm2 failover {flow} --rollback` undoes what was done, and a new failover shows a new plan"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class CanaryLost(MirrorError):
+    """A record that the target took is not there."""
+
+    topic: str
+    like: str
+    found_records: int
+    found: ClassVar[str] = (
+        "a record written to {topic} (made like {like}) was not read back: {found_records} record(s) there"
+    )
+    likely_cause: ClassVar[str] = "the target loses what it acknowledges, or somebody else writes to that topic"
+    next_move: ClassVar[str] = "look at the target's brokers before any application writes there; then --resume"
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupsNotSeen(RetriableError):
+    """Groups that were moved were not seen at work on the target."""
+
+    flow: str
+    count: int
+    seconds: int
+    groups: tuple[str, ...]
+    found: ClassVar[str] = "{count} group(s) of flow {flow!r} were not seen on the target within {seconds} s: {groups}"
+    likely_cause: ClassVar[str] = "their applications have not been started, or still point at the source"
+    next_move: ClassVar[str] = "start them and go on with --resume: it looks again for as long"
+
+
+@dataclass(kw_only=True, eq=False)
+class NotReopenable(MirrorError):
+    """A failover that was a false alarm cannot be taken back."""
+
+    flow: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "the failover of flow {flow!r} cannot be taken back: {problems}"
+    likely_cause: ClassVar[str] = (
+        "applications have worked on the target since, and the source does not have what they wrote"
+    )
+    next_move: ClassVar[str] = "come home by `mm2 failback {flow}`, which brings it over"

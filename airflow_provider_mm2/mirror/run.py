@@ -11,10 +11,11 @@ import socket
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from threading import Event
 from typing import Any
 
-from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.acls import acl_row
@@ -29,6 +30,7 @@ from airflow_provider_mm2.mirror.model import PartitionResult, Progress, ShardRe
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import finish_groups, show_groups
 from airflow_provider_mm2.mirror.offsets.seed import Seed
+from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import Delivery
 
 
@@ -131,10 +133,10 @@ def mirror_shard(
     :raises MirrorError: see ``replicate_shard``.
     """
     _check_bounds(flow, bounds)
-    stop = stop or Event()
-    ready = prepared or recall_topics(flow, pair, tick=_stopper(stop))
+    tick = _stopper(stop or Event())
+    ready = prepared or recall_topics(flow, pair, tick=tick)
     work = Shard(flow=flow, pair=pair, prepared=ready, number=shard, bounds=bounds)
-    return replicate_shard(work, owner=owner or process_owner(), stop=stop, report=report)
+    return replicate_shard(work, owner=owner or process_owner(), tick=tick, report=report)
 
 
 def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = None, owner: str = "") -> GroupsReport:
@@ -177,20 +179,47 @@ def run_mirror(
 
     :raises MirrorError: shards before the one that failed are mirrored; a run again goes on where each one stands.
     """
+    _check_bounds(flow, bounds)
+    tick = _stopper(stop or Event())
+    return _mirror_all(flow, pair, bounds=bounds, tick=tick, report=report, owner=owner or process_owner())
+
+
+def drain(
+    flow: MirrorFlow, pair: ClusterPair, *, tick: Tick, report: Report = no_report, owner: str, lease: Lease
+) -> RunSummary:
+    """A whole run to the end of the logs, for somebody who holds the control lease.
+
+    :param tick: called in every wait; it keeps that lease.
+    :raises MirrorError: as :func:`run_mirror`.
+    """
+    bounds = RunBounds(until=None, since=None, started=datetime.now(timezone.utc))
+    return _mirror_all(flow, pair, bounds=bounds, tick=tick, report=report, owner=owner, lease=lease)
+
+
+def _mirror_all(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    bounds: RunBounds,
+    tick: Tick,
+    report: Report,
+    owner: str,
+    lease: Lease | None = None,
+) -> RunSummary:
     began = time.monotonic()
-    prepared = prepare(flow, pair, bounds=bounds, owner=owner, stop=stop)
-    shards = tuple(
-        mirror_shard(flow, pair, number, prepared=prepared, bounds=bounds, stop=stop, report=report, owner=owner)
+    prepared = prepare_topics(flow, pair, owner=owner, tick=tick, lease=lease)
+    works = [
+        Shard(flow=flow, pair=pair, prepared=prepared, number=number, bounds=bounds)
         for number in range(prepared.shards)
-    )
-    groups = mirror_groups(flow, pair, stop=stop, owner=owner)
-    seconds = time.monotonic() - began
+    ]
+    shards = tuple(replicate_shard(work, owner=owner, tick=tick, report=report) for work in works)
+    groups = finish_groups(flow, pair, owner=owner, tick=tick)
     return RunSummary(
         flow=flow.name,
         bounds=bounds,
         prepared=prepared,
         shards=shards,
-        seconds=seconds,
+        seconds=time.monotonic() - began,
         groups=groups,
         delivery=flow.delivery,
     )

@@ -177,6 +177,16 @@ def groups_id(flow: str) -> str:
     return f"mm2.{flow}.groups"
 
 
+def canary_id(flow: str) -> str:
+    """Transactional id of the records that a failover writes to see whether the target takes any."""
+    return f"mm2.{flow}.canary"
+
+
+def canary_topic(flow: str, number: int) -> str:
+    """One of the topics that a failover writes such records to."""
+    return f"mm2-canary.{flow}.{number}.internal"
+
+
 def lease_group(transactional_id: str) -> str:
     """Lock group of one shard or of the gate."""
     return f"{transactional_id}.lease"

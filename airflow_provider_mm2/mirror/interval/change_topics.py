@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
@@ -13,6 +14,7 @@ from airflow_provider_mm2.mirror.interval.state_topics import record_flow
 from airflow_provider_mm2.mirror.interval.survey import Survey
 from airflow_provider_mm2.mirror.model import NewTopic, TopicSetting
 from airflow_provider_mm2.mirror.state.control import ControlNotes, control_lease
+from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings, read_topic_settings, settings_record
 
 Alterations = Mapping[str, Mapping[str, str | None]]
@@ -36,10 +38,12 @@ def change_topics(
     plans: Mapping[str, SettingsPlan],
     owner: str,
     tick: Tick,
+    lease: Lease | None = None,
 ) -> Changed:
     """Record the flow, create topics, alter settings; the control lease is taken only when there is something to do.
 
     :param plans: what is to be altered as things stood when the survey was made.
+    :param lease: the control lease, where the caller holds it.
     :raises MirrorError: a topic cannot be created; the others are.
     """
     settles = create or any(_is_due(plan, survey.own_settings.get(topic, {})) for topic, plan in plans.items())
@@ -47,10 +51,10 @@ def change_topics(
     stands = survey.recorded and record == survey.record
     if stands and not settles:
         return Changed(warnings=tuple(unknown_settings(plans)))
-    with control_lease(flow, pair.target, owner, tick) as lease:
+    with nullcontext(lease) if lease is not None else control_lease(flow, pair.target, owner, tick) as held:
         if not stands:
-            record_flow(flow, pair, record, lease, tick)
-        notes = ControlNotes(target=pair.target, record=record, lease=lease, tick=tick)
+            record_flow(flow, pair, record, held, tick)
+        notes = ControlNotes(target=pair.target, record=record, lease=held, tick=tick)
         try:
             return _settle(flow, pair, survey, create, notes)
         finally:

@@ -27,7 +27,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Event
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import Copier, Tick
@@ -37,7 +36,6 @@ from airflow_provider_mm2.mirror.errors import (
     LeaseLost,
     MirrorError,
     Overtaken,
-    Stopped,
     TransactionFailed,
     TransactionHangs,
 )
@@ -87,11 +85,11 @@ class _Run:
     copy_seconds: float = 0.0
 
 
-def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) -> ShardResult:
+def replicate_shard(shard: Shard, *, owner: str, tick: Tick, report: Report) -> ShardResult:
     """Mirror one shard up to its bounds, exactly once.
 
     :param owner: who this is, as a waiting run is told.
-    :param stop: set by whoever wants the run to abort and leave.
+    :param tick: called in every wait; raises when the run is to abort and leave.
     :raises MirrorError: nothing of the last transaction is visible then, or all of it is.
     """
     began = time.monotonic()
@@ -99,12 +97,8 @@ def replicate_shard(shard: Shard, *, owner: str, stop: Event, report: Report) ->
     transactional_id = naming.transactional_id(flow.name, shard.number)
     group, topic = naming.lease_group(transactional_id), naming.gate_topic(flow.name)
 
-    def stopped() -> None:
-        if stop.is_set():
-            raise Stopped
-
-    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=stopped) as lease:  # step 1
-        tick = lease.keeping(stopped)
+    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick) as lease:  # step 1
+        tick = lease.keeping(tick)
         copier = shard.pair.copier(_copier_settings(shard, transactional_id))
         try:
             tick()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -135,19 +135,30 @@ def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
     )
 
 
+IDENTITY = ("source_alias", "target_alias", "policy", "separator", "source_cluster_id", "target_cluster_id")
+"""What makes a flow the same one, beside its name; addresses may change."""
+
+
 def check_record(record: FlowRecord, wanted: FlowRecord) -> None:
     """Hold what is recorded against the settings given, and refuse while the gate is shut.
 
     :raises FlowChanged: a recorded fact differs.
     :raises FlowFrozen: a failover forbids mirror runs.
     """
-    names = ("source_alias", "target_alias", "policy", "separator", "source_cluster_id", "target_cluster_id", "shards")
+    check_facts(record, wanted, (*IDENTITY, "shards"))
+    check_open(record)
+
+
+def check_facts(record: FlowRecord, wanted: FlowRecord, names: Collection[str] = IDENTITY) -> None:
+    """Hold recorded facts of a flow against the settings given.
+
+    :raises FlowChanged: one differs.
+    """
     for name in names:
         recorded, given = getattr(record, name), getattr(wanted, name)
         if recorded != given:
             setting = name.replace("_", " ")
             raise FlowChanged(flow=record.flow, setting=setting, recorded=str(recorded), given=str(given))
-    check_open(record)
 
 
 def _recorded_state(

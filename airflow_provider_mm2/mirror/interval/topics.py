@@ -31,6 +31,7 @@ from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topic
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import number_of, old_record_warnings, topic_warnings
 from airflow_provider_mm2.mirror.model import NewTopic, TopicInfo
+from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 log = logging.getLogger(__name__)
@@ -112,13 +113,20 @@ def setting_rows(altered: Mapping[str, Mapping[str, str | None]]) -> list[dict[s
 
 
 def prepare_topics(
-    flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick, anew: Collection[str] | None = None
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    owner: str,
+    tick: Tick,
+    anew: Collection[str] | None = None,
+    lease: Lease | None = None,
 ) -> Prepared:
     """Step 0: internal topics, the flow record, target topics with partitions, settings and access rules.
 
     Twice changes nothing.
 
     :param anew: see ``topic_changes``.
+    :param lease: the control lease, where the caller holds it.
     :raises MirrorError: see ``survey_flow`` and ``topic_changes``; nothing has been created then.
     """
     survey = survey_flow(flow, pair, tick)
@@ -126,7 +134,8 @@ def prepare_topics(
     acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
     known = ensure_state_topics(flow, pair)
     create = _known_only(flow, survey, changes, known)
-    changed = change_topics(flow, pair, survey, create=create, plans=changes.settings, owner=owner, tick=tick)
+    plans = changes.settings
+    changed = change_topics(flow, pair, survey, create=create, plans=plans, owner=owner, tick=tick, lease=lease)
     for topic, partitions in changes.grow.items():
         pair.target.grow_topic(topic, partitions)
     acls = create_missing(pair, acls)

@@ -39,6 +39,7 @@ class Outcome(str, Enum):
     KEPT = "kept, it is further on"
     NOT_ASKED = "not written"
     NOTHING = "nothing to do"
+    MOVED = "has moved to the target, not written"
     ACTIVE = "active on target, skipped"
     PENDING = "in an open transaction on target, skipped"
     FAILED = "failed"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
-from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import NewTopic
@@ -31,10 +31,10 @@ def find_topics(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Mm2Topics:
     return Mm2Topics.of(flow, source_beats=remote in claims_of_others(pair.target, flow.name, tick))
 
 
-def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -> None:
+def ensure_topics(flow: MirrorFlow, target: TargetCluster, names: Collection[str]) -> None:
     """Create what this step writes to, on its first run."""
-    present = pair.target.describe_topics(names)
-    pair.target.create_topics(
+    present = target.describe_topics(names)
+    target.create_topics(
         [
             NewTopic(
                 name=name,
@@ -49,21 +49,23 @@ def ensure_topics(flow: MirrorFlow, pair: ClusterPair, names: Collection[str]) -
 
 
 @contextmanager
-def sole_committer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[Tick]:
+def sole_committer(flow: MirrorFlow, target: TargetCluster, owner: str, tick: Tick) -> Iterator[Tick]:
     """Be the one flow that writes groups on the target; gives a tick that keeps that lease, too."""
-    ensure_topics(flow, pair, [naming.RENEWALS_TOPIC])
+    ensure_topics(flow, target, [naming.RENEWALS_TOPIC])
     group, topic = naming.RENEWALS_LEASE, naming.RENEWALS_TOPIC
-    with held_lease(flow, pair.target, group=group, topic=topic, owner=owner, tick=tick) as lease:
+    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick) as lease:
         yield lease.keeping(tick)
 
 
 @contextmanager
-def groups_writer(flow: MirrorFlow, pair: ClusterPair, owner: str, tick: Tick) -> Iterator[tuple[StateWriter, Tick]]:
+def groups_writer(
+    flow: MirrorFlow, target: TargetCluster, owner: str, tick: Tick
+) -> Iterator[tuple[StateWriter, Tick]]:
     """The fenced writer of what is known of groups, and a tick that keeps its lease."""
     group, topic = naming.lease_group(naming.groups_id(flow.name)), naming.groups_topic(flow.name)
-    with held_lease(flow, pair.target, group=group, topic=topic, owner=owner, tick=tick) as lease:
+    with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick) as lease:
         keep = lease.keeping(tick)
-        writer = pair.target.state_writer(naming.groups_id(flow.name))
+        writer = target.state_writer(naming.groups_id(flow.name))
         try:
             writer.fence(keep)
             yield writer, keep

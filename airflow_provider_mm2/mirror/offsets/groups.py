@@ -47,6 +47,7 @@ from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
+from airflow_provider_mm2.mirror.state.moved import has_moved, read_moved
 from airflow_provider_mm2.mirror.state.renewals import read_saved
 from airflow_provider_mm2.mirror.state.snapshot import (
     GroupSnapshot,
@@ -96,8 +97,8 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
     if _read_open_gate(flow, pair, tick) is None:
         raise FlowNotPrepared(flow=flow.name)
     topics = find_topics(flow, pair, tick)
-    ensure_topics(flow, pair, [*topics.names, naming.groups_topic(flow.name)])
-    with groups_writer(flow, pair, owner, tick) as (writer, keep):  # step 10
+    ensure_topics(flow, pair.target, [*topics.names, naming.groups_topic(flow.name)])
+    with groups_writer(flow, pair.target, owner, tick) as (writer, keep):  # step 10
         record = _read_open_gate(flow, pair, keep)
         if record is None:
             raise FlowNotPrepared(flow=flow.name)
@@ -140,8 +141,8 @@ def show_groups(
         return compare_with_target(pair.target, report, tick)
     if _read_open_gate(flow, pair, tick) is None:
         _locate(flow, pair, only=only, refine=False, tick=tick)  # refused here before anything is made
-    ensure_topics(flow, pair, [naming.groups_topic(flow.name)])
-    with groups_writer(flow, pair, owner, tick) as (writer, keep):
+    ensure_topics(flow, pair.target, [naming.groups_topic(flow.name)])
+    with groups_writer(flow, pair.target, owner, tick) as (writer, keep):
         _read_open_gate(flow, pair, keep)
         report = _locate(flow, pair, only=only, refine=refine, tick=keep)
         return _commit(flow, pair, report, writer, owner, keep)
@@ -272,15 +273,17 @@ def _of_map(now: GroupOffsets, before: GroupOffsets | None, recreated: Collectio
 def _commit(
     flow: MirrorFlow, pair: ClusterPair, report: GroupsReport, writer: StateWriter, owner: str, tick: Tick
 ) -> GroupsReport:
+    moved = read_moved(pair.target, flow.name, tick)
     wanted = {
-        name: target_commits(positions)
+        name: target_commits([each for each in positions if not has_moved(moved, name, each.source.topic)])
         for name, positions in report.positions.items()
-        if report.outcomes[name].outcome is not Outcome.FAILED
+        if report.outcomes[name].outcome is not Outcome.FAILED and not has_moved(moved, name)
     }
-    with sole_committer(flow, pair, owner, tick) as keep:
+    with sole_committer(flow, pair.target, owner, tick) as keep:
         committer = GroupCommitter(pair.target, writer=writer, may_rewind=flow.allow_rewind, tick=keep)
         committer.restore(read_saved(pair.target, keep))
         outcomes = {**report.outcomes, **committer.commit(wanted)}
+    outcomes |= {name: GroupOutcome(outcome=Outcome.MOVED) for name in report.outcomes if has_moved(moved, name)}
     for name, outcome in outcomes.items():
         if outcome.outcome in LOUD or outcome.ahead:
             ahead = sum(outcome.ahead.values())

@@ -1,0 +1,391 @@
+"""A failover, planned or not: one table of steps (``steps.py``), each done once, recorded before and after.
+
+Whoever is at work holds the control lease throughout. A process that dies leaves what it recorded; ``resume`` does the
+first step again that is not over. Nothing goes past step 6 without the word of a person, which is bound to the digest
+of the plan that step 5 made; step 7 looks again and refuses when what it finds is not what was approved.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import (
+    FailoverUnderWay,
+    MirrorError,
+    NoFailover,
+    PlanChanged,
+)
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.recovery.canary import write_canaries
+from airflow_provider_mm2.mirror.recovery.confirm import confirm
+from airflow_provider_mm2.mirror.recovery.freeze import freeze, thaw
+from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
+from airflow_provider_mm2.mirror.recovery.moves import loss_window
+from airflow_provider_mm2.mirror.recovery.offset_moves import apply_offsets, moved_groups, read_back, undo_offsets
+from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
+from airflow_provider_mm2.mirror.recovery.quiet import drain_source, see_nobody_reads, see_quiet
+from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote
+from airflow_provider_mm2.mirror.recovery.report import FailoverReport
+from airflow_provider_mm2.mirror.recovery.steps import (
+    APPROVAL,
+    CANARY,
+    CLOSE,
+    CONFIRM,
+    DRAIN,
+    FREEZE,
+    OFFSETS,
+    PREFLIGHT,
+    QUIET,
+    REPOINT,
+    TRANSLATE,
+    UNDONE_IN_ORDER,
+    Mode,
+    Stage,
+    StepState,
+    step,
+    steps_of,
+)
+from airflow_provider_mm2.mirror.recovery.work import Detail, Report, Work
+from airflow_provider_mm2.mirror.state.control import control_lease
+from airflow_provider_mm2.mirror.state.moved import moved_record
+from airflow_provider_mm2.mirror.state_model import ActiveSide
+
+log = logging.getLogger(__name__)
+
+
+def say_nothing(line: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Failover:
+    """Failing over one flow.
+
+    :param pair: both clusters, each contacted when it is first asked for; in an unplanned failover the source never is.
+    :param owner: who this is; recorded with every step.
+    :param tick: called in every wait; raises when somebody wants to stop.
+    :param report: told in a line what is being done.
+    """
+
+    flow: MirrorFlow
+    pair: ClusterPair
+    owner: str
+    tick: Tick
+    report: Report = say_nothing
+
+    def preview(self, order: Order) -> FailoverReport:
+        """What a failover would do as things stand; touches nothing.
+
+        :raises MirrorError: it could not begin.
+        """
+        target = self.pair.target
+        record = find_record(self.flow, target, self.tick)
+        recorded = read_recorded(target, self.flow.name, self.tick)
+        _check_none_open(recorded)
+        check_side(order, record)
+        live = None
+        if order.mode is Mode.PLANNED:
+            check_source(self.flow, self.pair, record)
+            live = self.pair
+        plan = look(self.flow, target, order, record, self.tick, live=live)
+        return FailoverReport(record=record, order=order, groups=plan.groups, plan=plan, warnings=plan.warnings)
+
+    def status(self) -> FailoverReport:
+        """The newest failover of the flow, by what is recorded on the target; touches nothing."""
+        target = self.pair.target
+        record = find_record(self.flow, target, self.tick)
+        recorded = read_recorded(target, self.flow.name, self.tick)
+        return self._report(record, recorded)
+
+    def start(self, order: Order, *, approve: bool = False) -> FailoverReport:
+        """Begin, and go on up to the approval; with ``approve`` through to the end.
+
+        :raises FailoverUnderWay: one is open; says whose.
+        :raises LeaseHeld: somebody is at it right now; says who.
+        :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
+        """
+        find_record(self.flow, self.pair.target, self.tick)
+        with self._at_work(order) as work:
+            recorded = work.journal.recorded
+            _check_none_open(recorded)
+            check_side(order, work.record)
+            number = 1 if recorded.failover is None else recorded.failover.number + 1
+            work.journal.begin(
+                FailoverRecord(
+                    number=number,
+                    flow=self.flow.name,
+                    order=order,
+                    stage=Stage.RUNNING,
+                    begun_by=self.owner,
+                    begun_ms=_now_ms(),
+                )
+            )
+            return self._go(work, approved=None, approve=approve)
+
+    def resume(self, *, digest: str | None = None, approve: bool = False) -> FailoverReport:
+        """Go on with the failover that is open.
+
+        :param digest: of the plan that is approved.
+        :param approve: approve whatever the plan is.
+        :raises NoFailover: none is open.
+        :raises PlanChanged: ``digest`` is not that of the plan.
+        """
+        with self._at_work(self._open_order()) as work:
+            failover = work.journal.failover
+            if failover.stage is Stage.ROLLING_BACK:
+                raise FailoverUnderWay(
+                    flow=self.flow.name,
+                    stage=failover.stage.value,
+                    owner=failover.begun_by,
+                    begun=show(failover.begun_ms),
+                    next_call="--rollback goes on with it",
+                )
+            return self._go(work, approved=digest, approve=approve)
+
+    def rollback(self) -> FailoverReport:
+        """Undo what the open failover has done: repoints, offsets, the freeze, the stopping of groups.
+
+        :raises NoFailover: none is open.
+        :raises MirrorError: one step could not be undone; it is on record, and the same call goes on.
+        """
+        with self._at_work(self._open_order()) as work:
+            work.journal.change(stage=Stage.ROLLING_BACK)
+            for number in UNDONE_IN_ORDER:
+                self._undo(work, number)
+            work.journal.change(stage=Stage.ROLLED_BACK, ended_ms=_now_ms())
+            return self._report(work.record, work.journal.recorded)
+
+    def _open_order(self) -> Order:
+        recorded = read_recorded(self.pair.target, self.flow.name, self.tick) if self._has_run() else Recorded()
+        if recorded.failover is None or not recorded.failover.stage.is_open:
+            last = (
+                "there never was one" if recorded.failover is None else f"the last is {recorded.failover.stage.value}"
+            )
+            raise NoFailover(flow=self.flow.name, last=last)
+        return recorded.failover.order
+
+    def _has_run(self) -> bool:
+        find_record(self.flow, self.pair.target, self.tick)
+        return True
+
+    @contextmanager
+    def _at_work(self, order: Order) -> Iterator[Work]:
+        """The control lease and the journal, and both clusters as far as the order allows."""
+        target = self.pair.target
+        with ExitStack() as held:
+            lease = held.enter_context(control_lease(self.flow, target, self.owner, self.tick))
+            journal = Journal(target, self.flow.name, lease, self.tick)
+            held.callback(journal.close)
+            journal.open()
+            yield Work(
+                flow=self.flow,
+                target=target,
+                pair=self.pair if order.mode is Mode.PLANNED else None,
+                order=order,
+                owner=self.owner,
+                journal=journal,
+                report=self.report,
+                held=held,
+            )
+
+    def _go(self, work: Work, *, approved: str | None, approve: bool) -> FailoverReport:
+        """Do what is left, up to the approval where it is missing."""
+        for each in steps_of(work.order.mode):
+            known = work.journal.recorded.steps.get(each.number)
+            if known is not None and known.state.is_over:
+                continue
+            if each.number == APPROVAL and not self._approve(work, approved, approve=approve):
+                work.journal.change(stage=Stage.AWAITING_APPROVAL)
+                return self._report(work.record, work.journal.recorded)
+            self._do(work, each.number)
+        return self._report(work.record, work.journal.recorded)
+
+    def _do(self, work: Work, number: int) -> None:
+        begun = StepNote(number=number, state=StepState.BEGUN, by=self.owner, started_ms=_now_ms())
+        earlier = work.journal.recorded.steps.get(number)
+        if earlier is not None and number == FREEZE:
+            begun = replace(begun, detail=earlier.detail)  # what the gate was before
+        work.report(f"step {number}, {step(number).name}: {step(number).does}")
+        work.journal.note(begun)
+        try:
+            detail = _DO[number](work, begun)
+        except MirrorError as error:
+            self._note_failure(work, begun, error)
+            raise
+        if number != CLOSE:
+            work.journal.note(replace(begun, state=StepState.DONE, ended_ms=_now_ms(), detail=detail))
+
+    def _note_failure(self, work: Work, begun: StepNote, error: MirrorError) -> None:
+        kept = work.journal.recorded.steps[begun.number].detail
+        detail = {**kept, "error": error.first_line}
+        try:
+            work.journal.note(replace(begun, state=StepState.FAILED, ended_ms=_now_ms(), detail=detail))
+        except MirrorError as second:
+            log.warning("that step %d failed is not on record: %s", begun.number, second.first_line)
+
+    def _approve(self, work: Work, digest: str | None, *, approve: bool) -> bool:
+        """Whether the plan is approved, now or before."""
+        failover = work.journal.failover
+        if failover.approved_by is not None:
+            return True
+        if digest is not None and digest != failover.digest:
+            given = f"the digest given is {digest}, that of the plan is {failover.digest}"
+            raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
+        if digest is None and not approve:
+            return False
+        work.journal.change(stage=Stage.RUNNING, approved_by=self.owner, approved_ms=_now_ms())
+        return True
+
+    def _undo(self, work: Work, number: int) -> None:
+        done = work.journal.recorded.steps.get(number)
+        if done is None or done.state is StepState.UNDONE:
+            return
+        name = step(number).name
+        work.report(f"undoing step {number}, {name}")
+        undone = replace(done, state=StepState.UNDONE, by=self.owner, ended_ms=_now_ms())
+        if number == FREEZE:
+            thaw(work, done, undone)
+            return
+        detail = _UNDO[number](work)
+        work.journal.note(replace(undone, detail={**done.detail, "undone": detail}))
+
+    def _report(self, record: Any, recorded: Recorded) -> FailoverReport:
+        failover = recorded.failover
+        plan = None
+        if failover is not None and failover.digest is not None:
+            plan = look(self.flow, self.pair.target, failover.order, record, self.tick, live=None)
+        return FailoverReport(
+            record=record,
+            order=None if failover is None else failover.order,
+            failover=failover,
+            steps=recorded.steps,
+            groups=recorded.groups,
+            plan=plan,
+            repoints=tuple(recorded.repoints.values()),
+        )
+
+
+def _check_none_open(recorded: Recorded) -> None:
+    failover = recorded.failover
+    if failover is not None and failover.stage.is_open:
+        raise FailoverUnderWay(
+            flow=failover.flow,
+            stage=failover.stage.value,
+            owner=failover.begun_by,
+            begun=show(failover.begun_ms),
+            next_call="--resume goes on with it, --rollback undoes it, --status shows it",
+        )
+
+
+def _preflight(work: Work, begun: StepNote) -> Detail:
+    find_record(work.flow, work.target, work.tick)
+    check_side(work.order, work.record)
+    if work.order.mode is Mode.PLANNED:
+        check_source(work.flow, work.both, work.record)
+        live = work.both
+    else:
+        live = None
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=live)
+    return {"groups": len(plan.groups), "topics": len(plan.topics), "loss_window": loss_window(plan)}
+
+
+def _quiet(work: Work, begun: StepNote) -> Detail:
+    detail = see_quiet(work)
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=work.both)
+    return {**detail, **see_nobody_reads(work, tuple(plan.groups))}
+
+
+def _drain(work: Work, begun: StepNote) -> Detail:
+    return drain_source(work)
+
+
+def _translate(work: Work, begun: StepNote) -> Detail:
+    work.groups_writer()
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
+    work.journal.keep_groups(plan.groups.values())
+    work.journal.change(digest=plan.digest, as_of_ms=plan.as_of_ms)
+    exact = sum(part.exact for move in plan.groups.values() for part in move.parts)
+    positions = sum(len(move.parts) for move in plan.groups.values())
+    return {
+        "groups": len(plan.groups),
+        "positions": positions,
+        "exact": exact,
+        "as_of": show(plan.as_of_ms),
+        "loss_window": loss_window(plan),
+        "digest": plan.digest,
+    }
+
+
+def _approved(work: Work, begun: StepNote) -> Detail:
+    return {"digest": work.journal.failover.digest, "by": work.journal.failover.approved_by}
+
+
+def _offsets(work: Work, begun: StepNote) -> Detail:
+    return apply_offsets(work)
+
+
+def _canary(work: Work, begun: StepNote) -> Detail:
+    return write_canaries(work)
+
+
+def _repoint(work: Work, begun: StepNote) -> Detail:
+    read_back(work)
+    return {"repoints": 0}
+
+
+def _confirm(work: Work, begun: StepNote) -> Detail:
+    return confirm(work)
+
+
+def _close(work: Work, begun: StepNote) -> Detail:
+    """Step 11: one write says which side is active, which groups have moved, and that all is over."""
+    side = ActiveSide.TARGET if work.order.ends_on_target else work.record.active_side
+    gate_record = replace(work.record, frozen=False, active_side=side)
+    groups = moved_groups(work.journal.recorded.groups)
+    detail: Detail = {"active_side": side.value, "moved": len(groups)}
+    note = replace(begun, state=StepState.DONE, ended_ms=_now_ms(), detail=detail)
+    closed = replace(work.journal.failover, stage=Stage.CLOSED, ended_ms=_now_ms())
+    moved = [moved_record(work.flow.name, name, work.order.topics) for name in groups]
+    work.journal.note(note, gate_record=gate_record, failover=closed, extra=moved)
+    return detail
+
+
+_DO: Mapping[int, Callable[[Work, StepNote], Detail]] = {
+    PREFLIGHT: _preflight,
+    QUIET: _quiet,
+    DRAIN: _drain,
+    FREEZE: freeze,
+    TRANSLATE: _translate,
+    APPROVAL: _approved,
+    OFFSETS: _offsets,
+    CANARY: _canary,
+    REPOINT: _repoint,
+    CONFIRM: _confirm,
+    CLOSE: _close,
+}
+
+
+def _undo_repoint(work: Work) -> Detail:
+    return {}
+
+
+def _undo_quiet(work: Work) -> Detail:
+    return {}
+
+
+_UNDO: Mapping[int, Callable[[Work], Detail]] = {
+    REPOINT: _undo_repoint,
+    OFFSETS: undo_offsets,
+    QUIET: _undo_quiet,
+}
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
