@@ -1071,6 +1071,25 @@ class TargetTransactionOpen(RetriableError):
 
 
 @dataclass(kw_only=True, eq=False)
+class OffsetsHeld(RetriableError):
+    """Offsets of a group cannot be read, since a transaction that was to replace them does not end."""
+
+    group: str
+    partitions: tuple[str, ...]
+    count: int
+    found: ClassVar[str] = (
+        "the offsets of group {group!r} cannot be read: an open transaction holds {count} partition(s): {partitions}"
+    )
+    likely_cause: ClassVar[str] = (
+        "an attempt died and its transaction has not timed out yet, or a broker lost the markers of a transaction"
+    )
+    next_move: ClassVar[str] = (
+        "run again in a minute; when it stays, kafka-transactions.sh --bootstrap-server TARGET find-hanging --topic "
+        "__consumer_offsets finds the transaction, and abort ends it"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
 class TargetPartitionsFewer(MirrorError):
     """A target topic has fewer partitions than its source, and may not be grown."""
 

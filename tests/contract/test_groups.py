@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.errors import GroupActive, TopicDeleted
+from airflow_provider_mm2.mirror.errors import GroupActive, OffsetsHeld, TopicDeleted
 from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.contract.lab import Lab, Side
@@ -140,3 +140,18 @@ def test_pending_offsets(lab: Lab, route: Route, group: str) -> None:
     }
     copier.abort()
     assert offsets_of(lab, route.group) == GroupOffsets(offsets={route.target(): 3})
+
+
+def test_offsets_that_stay_held(lab: Lab, route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transaction that does not end is named when stable offsets are asked for: no broker is to be waited for."""
+    monkeypatch.setattr("airflow_provider_mm2.mirror.clusters.confluent.progress.COMMITTED_LIMIT_S", 1)
+    monkeypatch.setattr("tests.fakes.reader.PENDING_LIMIT_S", 1)
+    lab.commit_offsets(Side.TARGET, route.group, {route.target(): 3})
+    copier = route.copier()
+    copier.begin()
+    copier.add([], {route.target(): 8}, no_tick)
+    with pytest.raises(OffsetsHeld) as caught:
+        lab.pair.target.committed(route.group, [route.target()], no_tick)
+    assert caught.value.partitions == (str(route.target()),)
+    copier.abort()
+    assert lab.pair.target.committed(route.group, [route.target()], no_tick) == {route.target(): 3}

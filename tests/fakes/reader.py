@@ -11,8 +11,8 @@ from airflow_provider_mm2.mirror.errors import (
     COUNT_LIMIT,
     AccessNotChecked,
     HeaderUnfaithful,
-    KafkaBusy,
     MirrorError,
+    OffsetsHeld,
     ReplicationImpossible,
     TopicDeleted,
     TopicSettingsRefused,
@@ -284,18 +284,14 @@ class FakeTarget(FakeReader):
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """Stable offsets; while a transaction holds offsets of the group this ticks, and gives up in the end.
 
-        :raises KafkaBusy: they were still pending after a minute of the fake's clock.
+        :raises OffsetsHeld: they were still pending after a minute of the fake's clock.
         """
         tick()
         waited_s = 0
         while self._cluster.pending(group, partitions):
             if waited_s >= PENDING_LIMIT_S:
-                raise KafkaBusy(
-                    alias=self.alias,
-                    operation=f"read offsets of {group}",
-                    code="UNSTABLE_OFFSET_COMMIT",
-                    problem=f"a transaction is open for {waited_s} s",
-                )
+                held = tuple(str(part) for part in sorted(self._cluster.pending_partitions(group)))
+                raise OffsetsHeld(group=group, partitions=held, count=len(held))
             self._cluster.clock.advance(1)
             waited_s += 1
             tick()

@@ -155,7 +155,7 @@ def repaired_until_done(start: Start, truth: Truth, target: LocalCluster, folder
         story.append("done" if outcome.done else str(outcome.error))
         if outcome.done:
             return ", ".join(story)
-        if outcome.error == "CommitNotVisible":
+        if outcome.error in ("CommitNotVisible", "OffsetsHeld"):
             for part, offset in rig.hanging(truth.target, written_by(truth)).items():
                 rig.abort_hanging(target, folder, part, offset)
         else:

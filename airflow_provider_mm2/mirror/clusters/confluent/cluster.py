@@ -30,7 +30,7 @@ from airflow_provider_mm2.mirror.clusters.confluent.topics import (
 )
 from airflow_provider_mm2.mirror.clusters.confluent.writer import ConfluentStateWriter
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
-from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
+from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, MirrorError, OffsetsHeld
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     LogOffsets,
@@ -171,7 +171,14 @@ class ConfluentCluster:
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
         """See :class:`TargetCluster`."""
-        return self.progress(group).committed(partitions, tick)
+        try:
+            return self.progress(group).committed(partitions, tick)
+        except KafkaBusy as error:
+            answer = self._groups.offsets([group], tick, stable=True)[group]
+            held = () if isinstance(answer, MirrorError) else tuple(str(part) for part in sorted(answer.pending))
+            if not held:
+                raise
+            raise OffsetsHeld(group=group, partitions=held[:10], count=len(held)) from error
 
     def progress(self, group: str) -> ProgressClient:
         """The client bound to a progress group, one a group."""
