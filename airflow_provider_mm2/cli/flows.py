@@ -38,19 +38,20 @@ def load(name_or_path: str) -> MirrorFlow:
 
 
 @contextmanager
-def clusters(flow: MirrorFlow) -> Iterator[ConfluentPair]:
+def clusters(flow: MirrorFlow, *, target_only: bool = False) -> Iterator[ConfluentPair]:
     """The clusters of a flow, its connections read from the environment; closed at the end.
 
+    :param target_only: the source is not to be spoken to; nothing that it needs is asked for.
     :raises SettingsError: a connection or variable is missing, or a setting is refused.
     """
     from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 
     settings = {
         cluster.alias: connection_settings(cluster.connection)
-        for cluster in (flow.source, flow.target)
+        for cluster in ((flow.target,) if target_only else (flow.source, flow.target))
         if cluster.connection is not None
     }
-    pair = connect(flow, settings=settings)
+    pair = connect(flow, settings=settings, target_only=target_only)
     try:
         yield pair
     finally:

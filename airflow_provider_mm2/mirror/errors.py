@@ -299,6 +299,17 @@ class TasksFailed(MirrorError):
     next_move: ClassVar[str] = "clear the failed task (with downstream), or wait for the next run, which covers it too"
 
 
+@dataclass(kw_only=True, eq=False)
+class OptionsDisagree(SettingsError):
+    """Options of a command were given together that do not go together."""
+
+    options: tuple[str, ...]
+    problem: str
+    found: ClassVar[str] = "{options} do not go together: {problem}"
+    likely_cause: ClassVar[str] = "one of them was left over from another call"
+    next_move: ClassVar[str] = "give one of them; --help lists what each does"
+
+
 # --- seeding ---
 
 

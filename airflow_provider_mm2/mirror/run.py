@@ -113,7 +113,7 @@ def prepare(
     :raises MirrorError: refused; what had to be created may have been, no record was copied.
     """
     _check_bounds(flow, bounds)
-    return prepare_topics(flow, pair, owner=owner or process_owner(), tick=_stopper(stop or Event()))
+    return prepare_topics(flow, pair, owner=owner or process_owner(), tick=stopper(stop or Event()))
 
 
 def mirror_shard(
@@ -133,7 +133,7 @@ def mirror_shard(
     :raises MirrorError: see ``replicate_shard``.
     """
     _check_bounds(flow, bounds)
-    tick = _stopper(stop or Event())
+    tick = stopper(stop or Event())
     ready = prepared or recall_topics(flow, pair, tick=tick)
     work = Shard(flow=flow, pair=pair, prepared=ready, number=shard, bounds=bounds)
     return replicate_shard(work, owner=owner or process_owner(), tick=tick, report=report)
@@ -144,7 +144,7 @@ def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = N
 
     :raises MirrorError: the data stays committed, and the next run makes up for the groups.
     """
-    return finish_groups(flow, pair, owner=owner or process_owner(), tick=_stopper(stop or Event()))
+    return finish_groups(flow, pair, owner=owner or process_owner(), tick=stopper(stop or Event()))
 
 
 def locate_groups(
@@ -162,7 +162,7 @@ def locate_groups(
     :param refine: for a pair that MirrorMaker 2 filled: look for the record where its state gives no exact position.
     :raises MirrorError: nothing of the groups that were not told is written.
     """
-    tick = _stopper(stop or Event())
+    tick = stopper(stop or Event())
     return show_groups(flow, pair, only=only, apply=apply, refine=refine, owner=process_owner(), tick=tick)
 
 
@@ -180,7 +180,7 @@ def run_mirror(
     :raises MirrorError: shards before the one that failed are mirrored; a run again goes on where each one stands.
     """
     _check_bounds(flow, bounds)
-    tick = _stopper(stop or Event())
+    tick = stopper(stop or Event())
     return _mirror_all(flow, pair, bounds=bounds, tick=tick, report=report, owner=owner or process_owner())
 
 
@@ -230,7 +230,7 @@ def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: E
 
     :raises MirrorError: the flow as a whole cannot run.
     """
-    return foresee(flow, pair, bounds=bounds, tick=_stopper(stop or Event()))
+    return foresee(flow, pair, bounds=bounds, tick=stopper(stop or Event()))
 
 
 def seed_progress(
@@ -250,7 +250,7 @@ def seed_progress(
     :param force: also where records would be lost or copied once more.
     :raises MirrorError: see ``seed_flow``.
     """
-    tick = _stopper(stop or Event())
+    tick = stopper(stop or Event())
     who = owner or process_owner()
     return seed_flow(flow, pair, seed, topics=topics, force=force, apply=apply, owner=who, tick=tick)
 
@@ -269,7 +269,7 @@ def forget_progress(
     :param topics: source topics; empty: the flow itself.
     :raises MirrorError: see ``forget_flow``.
     """
-    tick, who = _stopper(stop or Event()), owner or process_owner()
+    tick, who = stopper(stop or Event()), owner or process_owner()
     return forget_flow(flow, pair.target, topics=topics, apply=apply, owner=who, tick=tick)
 
 
@@ -279,7 +279,9 @@ def _check_bounds(flow: MirrorFlow, bounds: RunBounds) -> None:
         bounds.check_width()
 
 
-def _stopper(stop: Event) -> Callable[[], None]:
+def stopper(stop: Event) -> Callable[[], None]:
+    """A tick that ends a wait once somebody wants to stop."""
+
     def tick() -> None:
         if stop.is_set():
             raise Stopped

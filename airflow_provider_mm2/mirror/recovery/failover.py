@@ -19,6 +19,7 @@ from airflow_provider_mm2.mirror.errors import (
     FailoverUnderWay,
     MirrorError,
     NoFailover,
+    NotReopenable,
     PlanChanged,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -54,7 +55,8 @@ from airflow_provider_mm2.mirror.recovery.steps import (
 )
 from airflow_provider_mm2.mirror.recovery.work import Detail, Report, Work
 from airflow_provider_mm2.mirror.state.control import control_lease
-from airflow_provider_mm2.mirror.state.moved import moved_record
+from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
 from airflow_provider_mm2.mirror.state_model import ActiveSide
 
 log = logging.getLogger(__name__)
@@ -137,7 +139,7 @@ class Failover:
         :raises NoFailover: none is open.
         :raises PlanChanged: ``digest`` is not that of the plan.
         """
-        with self._at_work(self._open_order()) as work:
+        with self._at_work(self.open_order()) as work:
             failover = work.journal.failover
             if failover.stage is Stage.ROLLING_BACK:
                 raise FailoverUnderWay(
@@ -155,25 +157,56 @@ class Failover:
         :raises NoFailover: none is open.
         :raises MirrorError: one step could not be undone; it is on record, and the same call goes on.
         """
-        with self._at_work(self._open_order()) as work:
+        with self._at_work(self.open_order()) as work:
             work.journal.change(stage=Stage.ROLLING_BACK)
             for number in UNDONE_IN_ORDER:
                 self._undo(work, number)
             work.journal.change(stage=Stage.ROLLED_BACK, ended_ms=_now_ms())
             return self._report(work.record, work.journal.recorded)
 
-    def _open_order(self) -> Order:
-        recorded = read_recorded(self.pair.target, self.flow.name, self.tick) if self._has_run() else Recorded()
-        if recorded.failover is None or not recorded.failover.stage.is_open:
-            last = (
-                "there never was one" if recorded.failover is None else f"the last is {recorded.failover.stage.value}"
-            )
-            raise NoFailover(flow=self.flow.name, last=last)
-        return recorded.failover.order
+    def reopen(self, *, digest: str | None = None) -> FailoverReport:
+        """Take back a failover that is closed, since it was a false alarm: the source is the active side again.
 
-    def _has_run(self) -> bool:
+        Only as long as nobody has written to the mirrored topics on the target. What groups have read there they read
+        again on the source, where they stand as before.
+
+        :param digest: of the plan that was applied, as a second word; None: only look whether it is possible.
+        :raises NotReopenable: somebody has written, or there is nothing to take back.
+        :raises PlanChanged: the digest is another one.
+        """
+        with self._at_work(Order(mode=Mode.UNPLANNED)) as work:
+            failover = work.journal.recorded.failover
+            if failover is None or failover.stage is not Stage.CLOSED or not failover.order.ends_on_target:
+                raise NotReopenable(flow=self.flow.name, problems=("no failover to the target is closed",))
+            written = tuple(_written_since(work))
+            if written:
+                raise NotReopenable(flow=self.flow.name, problems=written)
+            if digest is None:
+                return self._report(work.record, work.journal.recorded)
+            if digest != failover.digest:
+                given = f"the digest given is {digest}, that of the failover is {failover.digest}"
+                raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
+            work.order = failover.order
+            self._undo(work, REPOINT)
+            fresh = StepNote(number=CLOSE, state=StepState.UNDONE, by=self.owner, started_ms=_now_ms())
+            gate_record = replace(work.record, frozen=False, active_side=ActiveSide.SOURCE)
+            names = read_moved(work.target, self.flow.name, work.tick)
+            moved = [moved_record(self.flow.name, name, None) for name in names]
+            done = replace(failover, stage=Stage.REOPENED, ended_ms=_now_ms())
+            work.journal.note(fresh, gate_record=gate_record, failover=done, extra=moved)
+            return self._report(work.record, work.journal.recorded)
+
+    def open_order(self) -> Order:
+        """What the failover that is open was asked for; needs the target alone.
+
+        :raises NoFailover: none is open.
+        """
         find_record(self.flow, self.pair.target, self.tick)
-        return True
+        failover = read_recorded(self.pair.target, self.flow.name, self.tick).failover
+        if failover is None or not failover.stage.is_open:
+            last = "there never was one" if failover is None else f"the last is {failover.stage.value}"
+            raise NoFailover(flow=self.flow.name, last=last)
+        return failover.order
 
     @contextmanager
     def _at_work(self, order: Order) -> Iterator[Work]:
@@ -385,6 +418,16 @@ _UNDO: Mapping[int, Callable[[Work], Detail]] = {
     OFFSETS: undo_offsets,
     QUIET: _undo_quiet,
 }
+
+
+def _written_since(work: Work) -> Iterator[str]:
+    """What has been written to the mirrored topics on the target since the mirror ended, as people read it."""
+    ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
+    ends = {ledger.latest.target: ledger.latest.target_end for ledger in ledgers.values()}
+    for part, log_offsets in work.target.log_offsets(list(ends)).items():
+        if log_offsets.end > ends[part]:
+            count = work.target.count_visible(part, ends[part], log_offsets.end, work.tick)
+            yield f"{part} has {count:,} record(s) that the mirror did not write" if count else f"{part} was written to"
 
 
 def _now_ms() -> int:

@@ -13,6 +13,7 @@ from airflow_provider_mm2.mirror.errors import (
     GroupsStillActive,
     NoFailover,
     NotOfTheFlow,
+    NotReopenable,
     PlanChanged,
     SourceNotQuiet,
 )
@@ -20,6 +21,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state_model import ActiveSide
 from tests.fakes.groups import FakeGroup
+from tests.fakes.log import Message
 from tests.mirror.recovery.failover_world import FailoverWorld, order
 
 PART = TopicPartition("us.orders", 0)
@@ -225,3 +227,26 @@ def test_rollback_overwrites_nobody(world: FailoverWorld) -> None:
     report = world.failover().rollback().to_json()
     assert "stands at 70 and was set to 61" in report["results"]["app"]["undone"]
     assert world.offsets() == {"app": {PART: 70}}
+
+
+def test_false_alarm(world: FailoverWorld) -> None:
+    """It is taken back with a second word, the digest; mirror runs go on and write groups that had moved again."""
+    digest = world.unplanned().start(order(Mode.UNPLANNED), approve=True).to_json()["plan_digest"]
+    assert world.unplanned().reopen().state == "closed"
+    with pytest.raises(PlanChanged):
+        world.unplanned().reopen(digest="another")
+    assert world.unplanned().reopen(digest=digest).state == "reopened"
+    world.produce(5)
+    world.commit("app", 104)
+    world.run(sync_group_offsets=True)
+    assert world.offsets()["app"] == {PART: 106}
+
+
+def test_no_false_alarm_any_more(world: FailoverWorld) -> None:
+    """Once somebody has written on the target it cannot be taken back, and how many records there are is told."""
+    world.unplanned().start(order(Mode.UNPLANNED), approve=True)
+    world.pair.eu.produce("us.orders", 0, Message(key=b"k", value=b"new"))
+    with pytest.raises(NotReopenable) as caught:
+        world.unplanned().reopen()
+    assert "us.orders-0 has 1 record(s) that the mirror did not write" in str(caught.value)
+    assert world.gate().active_side is ActiveSide.TARGET

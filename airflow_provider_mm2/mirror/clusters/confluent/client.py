@@ -63,17 +63,23 @@ class ConfluentPair:
 
 
 def connect(
-    flow: MirrorFlow, *, settings: Mapping[str, Mapping[str, object]] | None = None, tick: Tick = no_tick
+    flow: MirrorFlow,
+    *,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
+    tick: Tick = no_tick,
+    target_only: bool = False,
 ) -> ConfluentPair:
     """The two clusters of a flow; nothing is contacted yet, and a client is made when it is first asked for.
 
     :param settings: alias to librdkafka settings, from whoever resolved the connections; the flow's own otherwise.
     :param tick: called in every wait for an admin request, so that a cluster that is gone holds nobody who stops.
+    :param target_only: the source cannot be asked for, and its settings are not even looked at.
     :raises SettingsError: a variable is missing or a setting is refused.
     """
     given = settings or {}
-    source, target = (
-        partial(
+
+    def maker(cluster: ClusterSettings) -> Callable[[], ConfluentCluster]:
+        return partial(
             ConfluentCluster,
             alias=cluster.alias,
             settings=resolve_settings(cluster, given.get(cluster.alias)),
@@ -81,9 +87,13 @@ def connect(
             tick=tick,
             delivery=flow.delivery,
         )
-        for cluster in (flow.source, flow.target)
-    )
-    return ConfluentPair(source=source, target=target, delivery=flow.delivery)
+
+    source = _no_source if target_only else maker(flow.source)
+    return ConfluentPair(source=source, target=maker(flow.target), delivery=flow.delivery)
+
+
+def _no_source() -> ConfluentCluster:
+    raise RuntimeError("the source is not to be spoken to")
 
 
 def checked_settings(alias: str, given: Mapping[str, object]) -> Settings:

@@ -1,0 +1,219 @@
+"""`mm2 failover`: moving the consumer groups of a flow to its target, and what a person sees before saying yes."""
+
+from __future__ import annotations
+
+import getpass
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
+from airflow_provider_mm2.cli.output import (
+    AsJson,
+    failures_as_exit_codes,
+    print_document,
+    print_table,
+    print_warnings,
+    stderr,
+)
+from airflow_provider_mm2.mirror.errors import OptionsDisagree
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.recovery.failover import Failover
+from airflow_provider_mm2.mirror.recovery.record import Order
+from airflow_provider_mm2.mirror.recovery.report import FailoverReport
+from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
+from airflow_provider_mm2.mirror.run import process_owner, stopper
+
+FOUND_SOMETHING = 1
+GROUP_COLUMNS = (
+    *("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "before", "exact", "lag"),
+    *("reread", "not_on_target", "reason"),
+)
+STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
+
+
+class _Act(str, Enum):
+    """What is asked for."""
+
+    PREVIEW = "a preview"
+    APPLY = "--apply"
+    RESUME = "--resume"
+    ROLLBACK = "--rollback"
+    REOPEN = "--reopen"
+    STATUS = "--status"
+
+
+Unplanned = Annotated[
+    bool, typer.Option("--unplanned", help="The source is gone: it is never spoken to, what it had since is lost.")
+]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this group; repeatable.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="TOPIC", help="Only positions on this source topic; repeatable."),
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Begin, and stop for an approval once all numbers are known.")]
+Yes = Annotated[bool, typer.Option("--yes", help="With --apply or --resume: approve whatever the numbers are.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the failover that is open.")]
+Approve = Annotated[
+    str | None,
+    typer.Option("--approve", metavar="DIGEST", help="With --resume or --reopen: approve the plan of this digest."),
+]
+Rollback = Annotated[bool, typer.Option("--rollback", help="Undo what the open failover has done.")]
+Reopen = Annotated[
+    bool, typer.Option("--reopen", help="It was a false alarm: the source is active again, if nobody wrote since.")
+]
+Status = Annotated[bool, typer.Option("--status", help="Show the last failover, step by step.")]
+Force = Annotated[bool, typer.Option("--force", help="Go on although the source is still written to or read from.")]
+Quiet = Annotated[
+    int, typer.Option("--quiet", metavar="SECONDS", min=0, help="For how long the source must stand still.")
+]
+StopWait = Annotated[
+    int, typer.Option("--stop-wait", metavar="SECONDS", min=0, help="How long groups may take to leave the source.")
+]
+ConfirmWait = Annotated[
+    int,
+    typer.Option("--confirm-wait", metavar="SECONDS", min=0, help="How long groups may take to come up on the target."),
+]
+
+
+def failover(
+    flow: Flow,
+    unplanned: Unplanned = False,
+    group: Groups = None,
+    topic: Topics = None,
+    apply: Apply = False,
+    yes: Yes = False,
+    resume: Resume = False,
+    approve: Approve = None,
+    rollback: Rollback = False,
+    reopen: Reopen = False,
+    status: Status = False,
+    force: Force = False,
+    quiet: Quiet = 5,
+    stop_wait: StopWait = 120,
+    confirm_wait: ConfirmWait = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Move consumer groups to the target, exactly; shown first, begun with --apply, never past a person's word."""
+    with failures_as_exit_codes(as_json), stop_on_signals() as stop:
+        given = {
+            _Act.APPLY: apply,
+            _Act.RESUME: resume,
+            _Act.ROLLBACK: rollback,
+            _Act.REOPEN: reopen,
+            _Act.STATUS: status,
+        }
+        act = _one_of(given)
+        _check_words(act, yes=yes, approve=approve)
+        loaded = load(flow)
+        order = Order(
+            mode=Mode.UNPLANNED if unplanned else Mode.PLANNED,
+            groups=tuple(group or ()),
+            topics=tuple(topic or ()),
+            quiet_s=quiet,
+            stop_wait_s=stop_wait,
+            confirm_wait_s=confirm_wait,
+            force=force,
+        )
+        target_only = act in (_Act.STATUS, _Act.REOPEN) or _mode(loaded, act, order) is Mode.UNPLANNED
+        with clusters(loaded, target_only=target_only) as pair:
+            at_work = Failover(
+                flow=loaded,
+                pair=pair,
+                owner=f"{getpass.getuser()}@{process_owner()}",
+                tick=stopper(stop),
+                report=lambda line: stderr.print(line, soft_wrap=True),
+            )
+            report = _done(at_work, act, order, yes=yes, approve=approve)
+    _show(report, act, as_json=as_json)
+    if report.not_moved:
+        raise typer.Exit(FOUND_SOMETHING)
+
+
+def _one_of(given: dict[_Act, bool]) -> _Act:
+    asked = [act for act, wanted in given.items() if wanted]
+    if len(asked) > 1:
+        raise OptionsDisagree(options=tuple(act.value for act in asked), problem="each asks for something else")
+    return asked[0] if asked else _Act.PREVIEW
+
+
+def _check_words(act: _Act, *, yes: bool, approve: str | None) -> None:
+    if yes and act not in (_Act.APPLY, _Act.RESUME):
+        raise OptionsDisagree(options=("--yes", act.value), problem="--yes goes with --apply or --resume")
+    if approve is not None and act not in (_Act.RESUME, _Act.REOPEN):
+        raise OptionsDisagree(options=("--approve", act.value), problem="--approve goes with --resume or --reopen")
+    if yes and approve is not None:
+        raise OptionsDisagree(options=("--yes", "--approve"), problem="one word is enough")
+
+
+def _mode(flow: MirrorFlow, act: _Act, order: Order) -> Mode:
+    """Planned or not: as given, or for one that is open as it was begun, which the target tells."""
+    if act in (_Act.PREVIEW, _Act.APPLY):
+        return order.mode
+    with clusters(flow, target_only=True) as pair:
+        return Failover(flow=flow, pair=pair, owner="", tick=lambda: None).open_order().mode
+
+
+def _done(at_work: Failover, act: _Act, order: Order, *, yes: bool, approve: str | None) -> FailoverReport:
+    if act is _Act.APPLY:
+        return at_work.start(order, approve=yes)
+    if act is _Act.RESUME:
+        return at_work.resume(digest=approve, approve=yes)
+    if act is _Act.ROLLBACK:
+        return at_work.rollback()
+    if act is _Act.REOPEN:
+        return at_work.reopen(digest=approve)
+    if act is _Act.STATUS:
+        return at_work.status()
+    return at_work.preview(order)
+
+
+def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
+    document = report.to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+        return
+    name = document["flow"]
+    if document["groups"]:
+        print_table(f"flow {name}, groups as of {document['as_of']}", document["groups"], GROUP_COLUMNS)
+    if document["steps"]:
+        rows = [{**step, "told": _told(step["detail"])} for step in document["steps"]]
+        print_table(f"{document['mode']} failover of flow {name}: {document['state']}", rows, STEP_COLUMNS)
+    for who, sides in document["members"].items():
+        for side, members in sides.items():
+            if members:
+                typer.echo(f"group {who} has {len(members)} member(s) on the {side}: {', '.join(members[:3])}")
+    if document["loss_window"]:
+        typer.echo(f"may not be on the target: {document['loss_window']}")
+    for line in report.not_moved:
+        stderr.print(f"not moved: {line}", soft_wrap=True)
+    typer.echo(_next(document, act))
+
+
+def _told(detail: dict[str, Any]) -> str:
+    if set(detail) == {"does"}:
+        return str(detail["does"])
+    return "; ".join(
+        f"{key.replace('_', ' ')}: {value}" for key, value in detail.items() if value not in ([], {}, None, "")
+    )
+
+
+def _next(document: dict[str, Any], act: _Act) -> str:
+    """What there is to do now, in a line to copy."""
+    name, digest, state = document["flow"], document["plan_digest"], document["state"]
+    if act is _Act.REOPEN and state == Stage.CLOSED.value:
+        return f"nothing was written; `mm2 failover {name} --reopen --approve {digest}` makes the source active again"
+    return {
+        "none": f"flow {name} never failed over; its {document['active_side']} is the active side",
+        "preview": f"nothing was written; `mm2 failover {name}"
+        f"{' --unplanned' if document['mode'] == Mode.UNPLANNED.value else ''} --apply` begins",
+        Stage.AWAITING_APPROVAL.value: f"`mm2 failover {name} --resume --approve {digest}` goes on, "
+        f"`mm2 failover {name} --rollback` undoes it",
+        Stage.RUNNING.value: f"not over: `mm2 failover {name} --resume` goes on, --rollback undoes it",
+        Stage.ROLLING_BACK.value: f"not over: `mm2 failover {name} --rollback` goes on",
+        Stage.ROLLED_BACK.value: "rolled back: mirror runs go on as before",
+        Stage.REOPENED.value: "taken back: the source is the active side, mirror runs go on as before",
+        Stage.CLOSED.value: f"closed: the {document['active_side']} is the active side",
+    }[state]
