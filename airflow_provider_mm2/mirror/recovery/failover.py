@@ -62,6 +62,9 @@ from airflow_provider_mm2.mirror.state_model import ActiveSide
 log = logging.getLogger(__name__)
 
 
+FORECAST = "positions as they stand now: step 3 mirrors to the end first, and those that count are found in step 5"
+
+
 def say_nothing(line: str) -> None:
     """Tell nobody."""
 
@@ -97,7 +100,8 @@ class Failover:
             check_source(self.flow, self.pair, record)
             live = self.pair
         plan = look(self.flow, target, order, record, self.tick, live=live)
-        return FailoverReport(record=record, order=order, groups=plan.groups, plan=plan, warnings=plan.warnings)
+        warnings = (*((FORECAST,) if live is not None else ()), *plan.warnings)
+        return FailoverReport(record=record, order=order, groups=plan.groups, plan=plan, warnings=warnings)
 
     def status(self) -> FailoverReport:
         """The newest failover of the flow, by what is recorded on the target; touches nothing."""

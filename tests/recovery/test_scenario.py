@@ -1,0 +1,206 @@
+"""Whole failovers on real clusters under load, through the command line, every record counted by the applications."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic
+from typer.testing import CliRunner
+
+from airflow_provider_mm2.cli.main import app
+from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.local.wait import poll
+from tests.conftest import MakeCluster, TopicName
+from tests.proof.rig import process_of
+from tests.recovery.applications import Numbers, Reader, Writer, together
+
+pytestmark = pytest.mark.broker
+
+PARTITIONS = 3
+PROTOCOLS = {"billing": "classic", "audit": "consumer"}
+
+
+@dataclass(slots=True)
+class Stage:
+    """A flow between two clusters, and the command line for it."""
+
+    source: dict[str, Any]
+    target: dict[str, Any]
+    topic: str
+    flow: Path
+
+    @property
+    def remote(self) -> str:
+        """The topic's name on the target."""
+        return f"us.{self.topic}"
+
+    def mm2(self, *arguments: str, code: int = 0) -> dict[str, Any]:
+        """Call ``mm2``; gives its document."""
+        called = CliRunner().invoke(app, [arguments[0], str(self.flow), *arguments[1:], "--json"])
+        assert called.exit_code == code, called.output
+        document: dict[str, Any] = json.loads(called.stdout.splitlines()[-1])
+        return document
+
+    def readers(self, address: dict[str, Any], topic: str) -> dict[str, Reader]:
+        """A member of each group, at work."""
+        return {
+            group: Reader(address, f"{group}-{self.topic}", topic, protocol).begin()
+            for group, protocol in PROTOCOLS.items()
+        }
+
+    def begin_groups(self) -> None:
+        """Let each group stand at the beginning."""
+        for group in PROTOCOLS:
+            consumer = Consumer({**self.source, "group.id": f"{group}-{self.topic}"})
+            from confluent_kafka import TopicPartition as Part
+
+            consumer.commit(offsets=[Part(self.topic, number, 0) for number in range(PARTITIONS)], asynchronous=False)
+            consumer.close()
+
+    def all_on(self, address: dict[str, Any], topic: str) -> Numbers:
+        """Everything that a reader of committed records finds."""
+        reader = Reader(address, "nobody", topic)
+        consumer = Consumer(
+            {
+                **address,
+                "group.id": "nobody",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+            }
+        )
+        from confluent_kafka import OFFSET_BEGINNING
+        from confluent_kafka import TopicPartition as Part
+
+        from tests.recovery.applications import numbers_of
+
+        consumer.assign([Part(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
+        ended: set[int] = set()
+        while len(ended) < PARTITIONS:
+            for message in consumer.consume(1000, 1):
+                if message.error() is not None:
+                    ended.add(message.partition() or 0)
+                    continue
+                partition, number = numbers_of(message)
+                reader.read.setdefault(partition, []).append(number)
+        consumer.close()
+        return reader.read
+
+
+MakeStage = Callable[..., Stage]
+
+
+@pytest.fixture
+def make_stage(tmp_path: Path, topic_name: TopicName) -> MakeStage:
+    """Make a topic on the source and a flow that mirrors it, with its groups."""
+
+    def make(source: dict[str, Any], target: dict[str, Any], **options: Any) -> Stage:
+        topic = topic_name("orders")
+        admin = AdminClient({**source})
+        admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+        path = tmp_path / f"{topic}.yaml"
+        document = {
+            "name": topic,
+            "source": {"alias": "us", "settings": {**source}},
+            "target": {"alias": "eu", "settings": {**target}},
+            "topics": [topic],
+            "groups": [f".*-{topic}"],
+            "chunk": {"seconds": 1},
+            **options,
+        }
+        path.write_text(json.dumps(document), "utf-8")
+        return Stage(source, target, topic, path)
+
+    return make
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+def test_planned(pair: LocalPair, make_stage: MakeStage, *, transactional: bool) -> None:
+    """Nothing is lost, nothing read again, nothing out of order: for a classic and a KIP-848 group."""
+    stage = make_stage(pair.addresses["source"], pair.addresses["target"])
+    stage.begin_groups()
+    writer = Writer(stage.source, stage.topic, PARTITIONS, transactional=transactional).begin()
+    readers = stage.readers(stage.source, stage.topic)
+    for number in (1, 2):
+        for reader in readers.values():
+            reader.await_count(number * 300)
+        stage.mm2("run")
+    written = writer.end()
+    before = {group: reader.end() for group, reader in readers.items()}
+    preview = stage.mm2("failover")
+    assert preview["state"] == "preview"
+    assert "step 3 mirrors to the end first" in preview["warnings"][0]
+    held = stage.mm2("failover", "--apply", "--quiet", "1")
+    assert held["state"] == "awaiting approval"
+    assert (held["known_missing"], [row["reread"] for row in held["groups"]]) == (0, [0] * 2 * PARTITIONS)
+    done = stage.mm2("failover", "--resume", "--approve", held["plan_digest"])
+    assert done["state"] == "closed"
+    after = stage.readers(stage.target, stage.remote)
+    for group, reader in after.items():
+        reader.await_count(sum(map(len, written.values())) - sum(map(len, before[group].values())))
+        assert together(before[group], reader.end()) == written, group
+    refused = stage.mm2("run", code=4)
+    assert refused["error"]["kind"] == "FlowFrozen"
+
+
+def test_unplanned_in_the_midst_of_a_run(
+    pair: LocalPair, make_cluster: MakeCluster, make_stage: MakeStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source dies in a run: nothing mirrored is lost or read again, and the loss is what was told."""
+    source = make_cluster()
+    stage = make_stage(source.client_settings, pair.addresses["target"], chunk={"seconds": 1, "bytes": 20_000})
+    stage.begin_groups()
+    writer = Writer(stage.source, stage.topic, PARTITIONS, pause_s=0.002).begin()
+    readers = stage.readers(stage.source, stage.topic)
+    for reader in readers.values():
+        reader.await_count(600)
+    before = {group: reader.end() for group, reader in readers.items()}
+    stage.mm2("run")
+    grown = writer.count + 3000
+    assert poll(lambda: writer.count > grown, timeout_s=60)
+    run = threading.Thread(target=lambda: CliRunner().invoke(app, ["run", str(stage.flow), "--json"]), daemon=True)
+    run.start()
+    process_of(source).kill()
+    written = writer.end()
+    report = stage.mm2("failover", "--unplanned", "--apply", "--yes")
+    assert report["state"] == "closed"
+    run.join(120)
+    assert not run.is_alive()
+    mirrored = stage.all_on(stage.target, stage.remote)
+    through = report["loss_window"].split()[3]
+    for number in range(PARTITIONS):
+        there, all_ = mirrored[number], written[number]
+        assert there == list(range(len(there)))
+        lost = [each for each in all_ if each not in set(there)]
+        assert all(writer.stamps[number, each] >= _ms(through) for each in lost), through
+    after = stage.readers(stage.target, stage.remote)
+    for group, reader in after.items():
+        reader.await_count(sum(map(len, mirrored.values())) - sum(map(len, before[group].values())))
+        assert together(before[group], reader.end()) == mirrored, group
+
+
+def _ms(moment: str) -> float:
+    return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000
+
+
+def test_source_that_does_not_resolve(pair: LocalPair, make_stage: MakeStage) -> None:
+    """K22: an unplanned failover never opens a connection to the source."""
+    stage = make_stage(pair.addresses["source"], pair.addresses["target"])
+    stage.begin_groups()
+    stage.mm2("run")
+    document = json.loads(stage.flow.read_text("utf-8"))
+    for address in ("nowhere.invalid:9092", "${MM2_NO_SUCH_VARIABLE}"):
+        document["source"]["settings"] = {"bootstrap.servers": address}
+        stage.flow.write_text(json.dumps(document), "utf-8")
+        preview = stage.mm2("failover", "--unplanned")
+        assert preview["state"] == "preview"
+    assert stage.mm2("failover", "--unplanned", "--apply", "--yes")["state"] == "closed"
