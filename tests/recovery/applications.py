@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -101,7 +100,7 @@ class Writer:
                     return
                 self._keep(sent)
                 following = {number: end + 10 for number, end in following.items()}
-            time.sleep(self.pause_s)
+            self._stop.wait(self.pause_s)
 
     def _keep(self, sent: list[Message]) -> None:
         for message in sent:

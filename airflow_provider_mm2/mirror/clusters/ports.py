@@ -159,10 +159,7 @@ class TargetCluster(ClusterReader, Protocol):
         """Delete topics and wait until they are gone; one that is gone already is fine."""
 
     def committed(self, group: str, partitions: Collection[TopicPartition], tick: Tick) -> Mapping[TopicPartition, int]:
-        """Stable committed offsets of a group; a partition without one is left out.
-
-        :raises OffsetsHeld: a transaction that is open for too long keeps them unreadable.
-        """
+        """Stable committed offsets of a group; without one is left out (``OffsetsHeld``: none is stable)."""
 
     def commit_groups(
         self, groups: Mapping[str, GroupOffsets], tick: Tick

@@ -8,8 +8,7 @@ of the plan that step 5 made; step 7 looks again and refuses when what it finds 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,28 +23,17 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.recovery.canary import write_canaries
-from airflow_provider_mm2.mirror.recovery.confirm import confirm
-from airflow_provider_mm2.mirror.recovery.freeze import freeze, thaw
+from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
+from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
-from airflow_provider_mm2.mirror.recovery.moves import loss_window
-from airflow_provider_mm2.mirror.recovery.offset_moves import apply_offsets, moved_groups, read_back, undo_offsets
 from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
-from airflow_provider_mm2.mirror.recovery.quiet import drain_source, see_nobody_reads, see_quiet
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import (
     APPROVAL,
-    CANARY,
     CLOSE,
-    CONFIRM,
-    DRAIN,
     FREEZE,
-    OFFSETS,
-    PREFLIGHT,
-    QUIET,
     REPOINT,
-    TRANSLATE,
     UNDONE_IN_ORDER,
     Mode,
     Stage,
@@ -53,11 +41,8 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     step,
     steps_of,
 )
-from airflow_provider_mm2.mirror.recovery.work import Detail, Report, Work
+from airflow_provider_mm2.mirror.recovery.work import Report, Work
 from airflow_provider_mm2.mirror.state.control import control_lease
-from airflow_provider_mm2.mirror.state.ledger import read_shards
-from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
-from airflow_provider_mm2.mirror.state_model import ActiveSide
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +115,7 @@ class Failover:
                     order=order,
                     stage=Stage.RUNNING,
                     begun_by=self.owner,
-                    begun_ms=_now_ms(),
+                    begun_ms=now_ms(),
                 )
             )
             return self._go(work, approved=None, approve=approve)
@@ -165,7 +150,7 @@ class Failover:
             work.journal.change(stage=Stage.ROLLING_BACK)
             for number in UNDONE_IN_ORDER:
                 self._undo(work, number)
-            work.journal.change(stage=Stage.ROLLED_BACK, ended_ms=_now_ms())
+            work.journal.change(stage=Stage.ROLLED_BACK, ended_ms=now_ms())
             return self._report(work.record, work.journal.recorded)
 
     def reopen(self, *, digest: str | None = None) -> FailoverReport:
@@ -182,7 +167,7 @@ class Failover:
             failover = work.journal.recorded.failover
             if failover is None or failover.stage is not Stage.CLOSED or not failover.order.ends_on_target:
                 raise NotReopenable(flow=self.flow.name, problems=("no failover to the target is closed",))
-            written = tuple(_written_since(work))
+            written = tuple(written_since(work))
             if written:
                 raise NotReopenable(flow=self.flow.name, problems=written)
             if digest is None:
@@ -192,12 +177,7 @@ class Failover:
                 raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
             work.order = failover.order
             self._undo(work, REPOINT)
-            fresh = StepNote(number=CLOSE, state=StepState.UNDONE, by=self.owner, started_ms=_now_ms())
-            gate_record = replace(work.record, frozen=False, active_side=ActiveSide.SOURCE)
-            names = read_moved(work.target, self.flow.name, work.tick)
-            moved = [moved_record(self.flow.name, name, None) for name in names]
-            done = replace(failover, stage=Stage.REOPENED, ended_ms=_now_ms())
-            work.journal.note(fresh, gate_record=gate_record, failover=done, extra=moved)
+            take_back(work)
             return self._report(work.record, work.journal.recorded)
 
     def open_order(self) -> Order:
@@ -245,25 +225,25 @@ class Failover:
         return self._report(work.record, work.journal.recorded)
 
     def _do(self, work: Work, number: int) -> None:
-        begun = StepNote(number=number, state=StepState.BEGUN, by=self.owner, started_ms=_now_ms())
+        begun = StepNote(number=number, state=StepState.BEGUN, by=self.owner, started_ms=now_ms())
         earlier = work.journal.recorded.steps.get(number)
         if earlier is not None and number == FREEZE:
             begun = replace(begun, detail=earlier.detail)  # what the gate was before
         work.report(f"step {number}, {step(number).name}: {step(number).does}")
         work.journal.note(begun)
         try:
-            detail = _DO[number](work, begun)
+            detail = DO[number](work, begun)
         except MirrorError as error:
             self._note_failure(work, begun, error)
             raise
         if number != CLOSE:
-            work.journal.note(replace(begun, state=StepState.DONE, ended_ms=_now_ms(), detail=detail))
+            work.journal.note(replace(begun, state=StepState.DONE, ended_ms=now_ms(), detail=detail))
 
     def _note_failure(self, work: Work, begun: StepNote, error: MirrorError) -> None:
         kept = work.journal.recorded.steps[begun.number].detail
         detail = {**kept, "error": error.first_line}
         try:
-            work.journal.note(replace(begun, state=StepState.FAILED, ended_ms=_now_ms(), detail=detail))
+            work.journal.note(replace(begun, state=StepState.FAILED, ended_ms=now_ms(), detail=detail))
         except MirrorError as second:
             log.warning("that step %d failed is not on record: %s", begun.number, second.first_line)
 
@@ -277,20 +257,19 @@ class Failover:
             raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
         if digest is None and not approve:
             return False
-        work.journal.change(stage=Stage.RUNNING, approved_by=self.owner, approved_ms=_now_ms())
+        work.journal.change(stage=Stage.RUNNING, approved_by=self.owner, approved_ms=now_ms())
         return True
 
     def _undo(self, work: Work, number: int) -> None:
         done = work.journal.recorded.steps.get(number)
         if done is None or done.state is StepState.UNDONE:
             return
-        name = step(number).name
-        work.report(f"undoing step {number}, {name}")
-        undone = replace(done, state=StepState.UNDONE, by=self.owner, ended_ms=_now_ms())
+        work.report(f"undoing step {number}, {step(number).name}")
+        undone = replace(done, state=StepState.UNDONE, by=self.owner, ended_ms=now_ms())
         if number == FREEZE:
             thaw(work, done, undone)
             return
-        detail = _UNDO[number](work)
+        detail = UNDO[number](work)
         work.journal.note(replace(undone, detail={**done.detail, "undone": detail}))
 
     def _report(self, record: Any, recorded: Recorded) -> FailoverReport:
@@ -319,120 +298,3 @@ def _check_none_open(recorded: Recorded) -> None:
             begun=show(failover.begun_ms),
             next_call="--resume goes on with it, --rollback undoes it, --status shows it",
         )
-
-
-def _preflight(work: Work, begun: StepNote) -> Detail:
-    find_record(work.flow, work.target, work.tick)
-    check_side(work.order, work.record)
-    if work.order.mode is Mode.PLANNED:
-        check_source(work.flow, work.both, work.record)
-        live = work.both
-    else:
-        live = None
-    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=live)
-    return {"groups": len(plan.groups), "topics": len(plan.topics), "loss_window": loss_window(plan)}
-
-
-def _quiet(work: Work, begun: StepNote) -> Detail:
-    detail = see_quiet(work)
-    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=work.both)
-    return {**detail, **see_nobody_reads(work, tuple(plan.groups))}
-
-
-def _drain(work: Work, begun: StepNote) -> Detail:
-    return drain_source(work)
-
-
-def _translate(work: Work, begun: StepNote) -> Detail:
-    work.groups_writer()
-    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
-    work.journal.keep_groups(plan.groups.values())
-    work.journal.change(digest=plan.digest, as_of_ms=plan.as_of_ms)
-    exact = sum(part.exact for move in plan.groups.values() for part in move.parts)
-    positions = sum(len(move.parts) for move in plan.groups.values())
-    return {
-        "groups": len(plan.groups),
-        "positions": positions,
-        "exact": exact,
-        "as_of": show(plan.as_of_ms),
-        "loss_window": loss_window(plan),
-        "digest": plan.digest,
-    }
-
-
-def _approved(work: Work, begun: StepNote) -> Detail:
-    return {"digest": work.journal.failover.digest, "by": work.journal.failover.approved_by}
-
-
-def _offsets(work: Work, begun: StepNote) -> Detail:
-    return apply_offsets(work)
-
-
-def _canary(work: Work, begun: StepNote) -> Detail:
-    return write_canaries(work)
-
-
-def _repoint(work: Work, begun: StepNote) -> Detail:
-    read_back(work)
-    return {"repoints": 0}
-
-
-def _confirm(work: Work, begun: StepNote) -> Detail:
-    return confirm(work)
-
-
-def _close(work: Work, begun: StepNote) -> Detail:
-    """Step 11: one write says which side is active, which groups have moved, and that all is over."""
-    side = ActiveSide.TARGET if work.order.ends_on_target else work.record.active_side
-    gate_record = replace(work.record, frozen=False, active_side=side)
-    groups = moved_groups(work.journal.recorded.groups)
-    detail: Detail = {"active_side": side.value, "moved": len(groups)}
-    note = replace(begun, state=StepState.DONE, ended_ms=_now_ms(), detail=detail)
-    closed = replace(work.journal.failover, stage=Stage.CLOSED, ended_ms=_now_ms())
-    moved = [moved_record(work.flow.name, name, work.order.topics) for name in groups]
-    work.journal.note(note, gate_record=gate_record, failover=closed, extra=moved)
-    return detail
-
-
-_DO: Mapping[int, Callable[[Work, StepNote], Detail]] = {
-    PREFLIGHT: _preflight,
-    QUIET: _quiet,
-    DRAIN: _drain,
-    FREEZE: freeze,
-    TRANSLATE: _translate,
-    APPROVAL: _approved,
-    OFFSETS: _offsets,
-    CANARY: _canary,
-    REPOINT: _repoint,
-    CONFIRM: _confirm,
-    CLOSE: _close,
-}
-
-
-def _undo_repoint(work: Work) -> Detail:
-    return {}
-
-
-def _undo_quiet(work: Work) -> Detail:
-    return {}
-
-
-_UNDO: Mapping[int, Callable[[Work], Detail]] = {
-    REPOINT: _undo_repoint,
-    OFFSETS: undo_offsets,
-    QUIET: _undo_quiet,
-}
-
-
-def _written_since(work: Work) -> Iterator[str]:
-    """What has been written to the mirrored topics on the target since the mirror ended, as people read it."""
-    ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
-    ends = {ledger.latest.target: ledger.latest.target_end for ledger in ledgers.values()}
-    for part, log_offsets in work.target.log_offsets(list(ends)).items():
-        if log_offsets.end > ends[part]:
-            count = work.target.count_visible(part, ends[part], log_offsets.end, work.tick)
-            yield f"{part} has {count:,} record(s) that the mirror did not write" if count else f"{part} was written to"
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

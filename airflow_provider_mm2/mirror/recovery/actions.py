@@ -1,0 +1,164 @@
+"""Each step of a failover done, and undone where it changes something that stays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.recovery.canary import write_canaries
+from airflow_provider_mm2.mirror.recovery.confirm import confirm
+from airflow_provider_mm2.mirror.recovery.freeze import freeze
+from airflow_provider_mm2.mirror.recovery.moves import loss_window
+from airflow_provider_mm2.mirror.recovery.offset_moves import apply_offsets, moved_groups, read_back, undo_offsets
+from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
+from airflow_provider_mm2.mirror.recovery.quiet import drain_source, see_nobody_reads, see_quiet
+from airflow_provider_mm2.mirror.recovery.record import StepNote
+from airflow_provider_mm2.mirror.recovery.steps import (
+    APPROVAL,
+    CANARY,
+    CLOSE,
+    CONFIRM,
+    DRAIN,
+    FREEZE,
+    OFFSETS,
+    PREFLIGHT,
+    QUIET,
+    REPOINT,
+    TRANSLATE,
+    Mode,
+    Stage,
+    StepState,
+)
+from airflow_provider_mm2.mirror.recovery.work import Detail, Work
+from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
+from airflow_provider_mm2.mirror.state_model import ActiveSide
+
+
+def _preflight(work: Work, begun: StepNote) -> Detail:
+    find_record(work.flow, work.target, work.tick)
+    check_side(work.order, work.record)
+    if work.order.mode is Mode.PLANNED:
+        check_source(work.flow, work.both, work.record)
+        live = work.both
+    else:
+        live = None
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=live)
+    return {"groups": len(plan.groups), "topics": len(plan.topics), "loss_window": loss_window(plan)}
+
+
+def _quiet(work: Work, begun: StepNote) -> Detail:
+    detail = see_quiet(work)
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=work.both)
+    return {**detail, **see_nobody_reads(work, tuple(plan.groups))}
+
+
+def _drain(work: Work, begun: StepNote) -> Detail:
+    return drain_source(work)
+
+
+def _translate(work: Work, begun: StepNote) -> Detail:
+    work.groups_writer()
+    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
+    work.journal.keep_groups(plan.groups.values())
+    work.journal.change(digest=plan.digest, as_of_ms=plan.as_of_ms)
+    exact = sum(part.exact for move in plan.groups.values() for part in move.parts)
+    positions = sum(len(move.parts) for move in plan.groups.values())
+    return {
+        "groups": len(plan.groups),
+        "positions": positions,
+        "exact": exact,
+        "as_of": show(plan.as_of_ms),
+        "loss_window": loss_window(plan),
+        "digest": plan.digest,
+    }
+
+
+def _approved(work: Work, begun: StepNote) -> Detail:
+    return {"digest": work.journal.failover.digest, "by": work.journal.failover.approved_by}
+
+
+def _offsets(work: Work, begun: StepNote) -> Detail:
+    return apply_offsets(work)
+
+
+def _canary(work: Work, begun: StepNote) -> Detail:
+    return write_canaries(work)
+
+
+def _repoint(work: Work, begun: StepNote) -> Detail:
+    read_back(work)
+    return {"repoints": 0}
+
+
+def _confirm(work: Work, begun: StepNote) -> Detail:
+    return confirm(work)
+
+
+def _close(work: Work, begun: StepNote) -> Detail:
+    """Step 11: one write says which side is active, which groups have moved, and that all is over."""
+    side = ActiveSide.TARGET if work.order.ends_on_target else work.record.active_side
+    gate_record = replace(work.record, frozen=False, active_side=side)
+    groups = moved_groups(work.journal.recorded.groups)
+    detail: Detail = {"active_side": side.value, "moved": len(groups)}
+    note = replace(begun, state=StepState.DONE, ended_ms=now_ms(), detail=detail)
+    closed = replace(work.journal.failover, stage=Stage.CLOSED, ended_ms=now_ms())
+    moved = [moved_record(work.flow.name, name, work.order.topics) for name in groups]
+    work.journal.note(note, gate_record=gate_record, failover=closed, extra=moved)
+    return detail
+
+
+DO: Mapping[int, Callable[[Work, StepNote], Detail]] = {
+    PREFLIGHT: _preflight,
+    QUIET: _quiet,
+    DRAIN: _drain,
+    FREEZE: freeze,
+    TRANSLATE: _translate,
+    APPROVAL: _approved,
+    OFFSETS: _offsets,
+    CANARY: _canary,
+    REPOINT: _repoint,
+    CONFIRM: _confirm,
+    CLOSE: _close,
+}
+
+
+def _undo_repoint(work: Work) -> Detail:
+    return {}
+
+
+def _undo_quiet(work: Work) -> Detail:
+    return {}
+
+
+UNDO: Mapping[int, Callable[[Work], Detail]] = {
+    REPOINT: _undo_repoint,
+    OFFSETS: undo_offsets,
+    QUIET: _undo_quiet,
+}
+
+
+def written_since(work: Work) -> Iterator[str]:
+    """What has been written to the mirrored topics on the target since the mirror ended, as people read it."""
+    ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
+    ends = {ledger.latest.target: ledger.latest.target_end for ledger in ledgers.values()}
+    for part, log_offsets in work.target.log_offsets(list(ends)).items():
+        if log_offsets.end > ends[part]:
+            count = work.target.count_visible(part, ends[part], log_offsets.end, work.tick)
+            yield f"{part} has {count:,} record(s) that the mirror did not write" if count else f"{part} was written to"
+
+
+def take_back(work: Work) -> None:
+    """Make the source the active side again, in one write with the groups that have not moved any more."""
+    undone = StepNote(number=CLOSE, state=StepState.UNDONE, by=work.owner, started_ms=now_ms(), ended_ms=now_ms())
+    gate_record = replace(work.record, frozen=False, active_side=ActiveSide.SOURCE)
+    moved = [moved_record(work.flow.name, name, None) for name in read_moved(work.target, work.flow.name, work.tick)]
+    done = replace(work.journal.failover, stage=Stage.REOPENED, ended_ms=now_ms())
+    work.journal.note(undone, gate_record=gate_record, failover=done, extra=moved)
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970."""
+    return int(time.time() * 1000)
