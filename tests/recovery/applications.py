@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as Part
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.local.wait import poll
 
@@ -189,6 +192,46 @@ def numbers_of(message: Message) -> tuple[int, int]:
     assert isinstance(value, bytes)
     partition, _, number = value.decode().partition(":")
     return int(partition), int(number)
+
+
+def make_topic(address: Address, topic: str, partitions: int, records: int = 0) -> None:
+    """Create a topic, with so many records in each partition."""
+    admin = AdminClient({**address})
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(LIMIT_S)
+    producer = Producer({**address})
+    for each in range(records):
+        for number in range(partitions):
+            producer.produce(topic, value=f"{number}:{each}".encode(), key=b"k", partition=number)
+    assert producer.flush(LIMIT_S) == 0
+
+
+def commit_at_beginning(address: Address, group: str, topic: str, partitions: int) -> None:
+    """Let a group stand at the beginning of every partition."""
+    consumer = Consumer({**address, "group.id": group})
+    consumer.commit(offsets=[Part(topic, number, 0) for number in range(partitions)], asynchronous=False)
+    consumer.close()
+
+
+def read_all(address: Address, topic: str, partitions: int) -> Numbers:
+    """Everything that a reader of committed records finds, by partition."""
+    consumer = Consumer(
+        {**address, "group.id": "nobody", "enable.auto.commit": False, "enable.partition.eof": True}
+        | {"isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    )
+    consumer.assign([Part(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
+    found: Numbers = {number: [] for number in range(partitions)}
+    ended: set[int] = set()
+    deadline = time.monotonic() + LIMIT_S
+    while len(ended) < partitions and time.monotonic() < deadline:
+        for message in consumer.consume(1000, 1):
+            if message.error() is not None:
+                ended.add(message.partition() or 0)
+                continue
+            partition, number = numbers_of(message)
+            found[partition].append(number)
+    consumer.close()
+    assert len(ended) == partitions
+    return found
 
 
 def together(*parts: Numbers) -> Numbers:

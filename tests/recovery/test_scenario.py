@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient, NewTopic
 from typer.testing import CliRunner
 
 from airflow_provider_mm2.cli.main import app
@@ -20,7 +18,7 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from tests.conftest import MakeCluster, TopicName
 from tests.proof.rig import process_of
-from tests.recovery.applications import Numbers, Reader, Writer, together
+from tests.recovery.applications import Reader, Writer, commit_at_beginning, make_topic, read_all, together
 
 pytestmark = pytest.mark.broker
 
@@ -59,41 +57,7 @@ class Stage:
     def begin_groups(self) -> None:
         """Let each group stand at the beginning."""
         for group in PROTOCOLS:
-            consumer = Consumer({**self.source, "group.id": f"{group}-{self.topic}"})
-            from confluent_kafka import TopicPartition as Part
-
-            consumer.commit(offsets=[Part(self.topic, number, 0) for number in range(PARTITIONS)], asynchronous=False)
-            consumer.close()
-
-    def all_on(self, address: dict[str, Any], topic: str) -> Numbers:
-        """Everything that a reader of committed records finds."""
-        reader = Reader(address, "nobody", topic)
-        consumer = Consumer(
-            {
-                **address,
-                "group.id": "nobody",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "auto.offset.reset": "earliest",
-                "enable.partition.eof": True,
-            }
-        )
-        from confluent_kafka import OFFSET_BEGINNING
-        from confluent_kafka import TopicPartition as Part
-
-        from tests.recovery.applications import numbers_of
-
-        consumer.assign([Part(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
-        ended: set[int] = set()
-        while len(ended) < PARTITIONS:
-            for message in consumer.consume(1000, 1):
-                if message.error() is not None:
-                    ended.add(message.partition() or 0)
-                    continue
-                partition, number = numbers_of(message)
-                reader.read.setdefault(partition, []).append(number)
-        consumer.close()
-        return reader.read
+            commit_at_beginning(self.source, f"{group}-{self.topic}", self.topic, PARTITIONS)
 
 
 MakeStage = Callable[..., Stage]
@@ -105,8 +69,7 @@ def make_stage(tmp_path: Path, topic_name: TopicName) -> MakeStage:
 
     def make(source: dict[str, Any], target: dict[str, Any], **options: Any) -> Stage:
         topic = topic_name("orders")
-        admin = AdminClient({**source})
-        admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+        make_topic(source, topic, PARTITIONS)
         path = tmp_path / f"{topic}.yaml"
         document = {
             "name": topic,
@@ -175,7 +138,7 @@ def test_unplanned_in_the_midst_of_a_run(
     assert report["state"] == "closed"
     run.join(120)
     assert not run.is_alive()
-    mirrored = stage.all_on(stage.target, stage.remote)
+    mirrored = read_all(stage.target, stage.remote, PARTITIONS)
     through = report["loss_window"].split()[3]
     for number in range(PARTITIONS):
         there, all_ = mirrored[number], written[number]

@@ -40,11 +40,9 @@ from airflow_provider_mm2.mirror.state_model import ActiveSide
 def _preflight(work: Work, begun: StepNote) -> Detail:
     find_record(work.flow, work.target, work.tick)
     check_side(work.order, work.record)
-    if work.order.mode is Mode.PLANNED:
-        check_source(work.flow, work.both, work.record)
-        live = work.both
-    else:
-        live = None
+    live = work.both if work.order.mode is Mode.PLANNED else None
+    if live is not None:
+        check_source(work.flow, live, work.record)
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=live)
     return {"groups": len(plan.groups), "topics": len(plan.topics), "loss_window": loss_window(plan)}
 

@@ -80,10 +80,9 @@ class Failover:
         recorded = read_recorded(target, self.flow.name, self.tick)
         _check_none_open(recorded)
         check_side(order, record)
-        live = None
-        if order.mode is Mode.PLANNED:
-            check_source(self.flow, self.pair, record)
-            live = self.pair
+        live = self.pair if order.mode is Mode.PLANNED else None
+        if live is not None:
+            check_source(self.flow, live, record)
         plan = look(self.flow, target, order, record, self.tick, live=live)
         warnings = (*((FORECAST,) if live is not None else ()), *plan.warnings)
         return FailoverReport(record=record, order=order, groups=plan.groups, plan=plan, warnings=warnings)
