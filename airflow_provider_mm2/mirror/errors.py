@@ -771,7 +771,7 @@ class ProgressDisagrees(MirrorError):
     )
     likely_cause: ClassVar[str] = "somebody committed offsets for the progress group"
     next_move: ClassVar[str] = (
-        "mm2 seed FLOW --from progress-group --apply adopts the group's value, and shows before what that loses or "
+        "mm2 seed FLOW --from progress-group adopts the group's value (--apply), after it has told what that loses or "
         "repeats; deleting the group lets the ledger decide"
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -37,6 +37,7 @@ class FlowStatus:
     """A flow as it stands; ``source_problem`` says why nothing is known of the source.
 
     ``waiting``: partitions that the flow selects and nothing is recorded of, with their place on the target.
+    ``retired``: topics that no run mirrors any more, with why; their progress stays until it is forgotten.
     """
 
     record: FlowRecord
@@ -49,16 +50,18 @@ class FlowStatus:
     health: Health
     incidents: tuple[Incident, ...]
     now_ms: int
+    retired: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rpo_s(self) -> float | None:
         """Seconds since the earliest time that every partition is mirrored through; None: nothing can be claimed.
 
-        Nothing can while a partition that holds records was never mirrored.
+        Nothing can while a partition that holds records was never mirrored. Topics that no run mirrors any more do not
+        count: they would hold the claim back for ever.
         """
         if any(self.source_logs[part].end > self.source_logs[part].start for part in self.waiting):
             return None
-        through = [ledger.latest.through_ms for ledger in self.ledger.values()]
+        through = [each.latest.through_ms for part, each in self.ledger.items() if part.topic not in self.retired]
         known = [moment for moment in through if moment is not None]
         return (self.now_ms - min(known)) / 1000 if known and len(known) == len(through) else None
 
@@ -71,7 +74,11 @@ class FlowStatus:
             for part in self.unsaved_groups
         )
         accepted = (f"the next run accepts this: {describe(incident)}" for incident in self.health.accepted)
-        return (*unsaved, *accepted, *(() if self.groups is None else self.groups.told))
+        retired = (
+            f"topic {name!r} is not mirrored any more ({why}); its progress stays until mm2 forget --topic {name}"
+            for name, why in sorted(self.retired.items())
+        )
+        return (*unsaved, *accepted, *retired, *(() if self.groups is None else self.groups.told))
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -174,7 +181,11 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
     logs, gone = _source_logs(pair, [*ledger, *waiting]) if problem is None else ({}, problem)
     groups, damage = _groups(flow, pair, record, ledger, tick)
     waiting = {part: target for part, target in waiting.items() if part in logs}
-    standing = Standing(flow=flow, pair=pair, record=record, ledgers=ledger, waiting=waiting, with_source=gone is None)
+    retired = _retired(flow, ledger, None if gone is not None else {part.topic for part in logs})
+    alive_ledger = {part: each for part, each in ledger.items() if part.topic not in retired}
+    standing = Standing(
+        flow=flow, pair=pair, record=record, ledgers=alive_ledger, waiting=waiting, with_source=gone is None
+    )
     health = standing_health(standing, tick)
     return FlowStatus(
         record=record,
@@ -187,7 +198,21 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         incidents=read_incidents(pair.target, flow.name, tick),
         health=replace(health, problems=(*health.problems, *damage)),
         now_ms=int(time.time() * 1000),
+        retired=retired,
     )
+
+
+def _retired(
+    flow: MirrorFlow, ledger: Mapping[TopicPartition, PartitionLedger], on_source: Collection[str] | None
+) -> dict[str, str]:
+    """Topics with progress that no run mirrors any more: left out by the flow, or gone from the source.
+
+    :param on_source: topics that the source has; None: it cannot be asked.
+    """
+    names = {part.topic for part in ledger}
+    left_out = dict(select_topics(flow, naming.policy_of(flow), names).left_out)
+    gone = {} if on_source is None else dict.fromkeys(names - set(on_source), "it is not on the source")
+    return {**gone, **{name: f"left out: {rule}" for name, rule in left_out.items()}}
 
 
 def _groups(

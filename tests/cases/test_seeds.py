@@ -141,7 +141,10 @@ def test_a_progress_group_set_by_hand(make_scenario: MakeScenario, shell: Any) -
     scenario.produce(*records(10))
     scenario.run()
     set_group(scenario.addresses["target"], scenario.progress_group, {scenario.target(): 4})
-    code, written = shell(scenario, "seed", "--from", "progress-group", "--apply")
+    code, shown = shell(scenario, "seed", "--from", "progress-group")
+    assert (code, places(shown)) == (1, [(10, 4)])
+    assert "copies 6 record(s) once more" in shown["refused"][0]
+    code, written = shell(scenario, "seed", "--from", "progress-group", "--force", "--apply")
     assert (code, places(written)) == (0, [(10, 4)])
     delete_group(scenario.addresses["target"], scenario.progress_group)
     scenario.run()

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTopicGone, TargetTransactionOpen, TransactionHangs
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
+from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
-from airflow_provider_mm2.mirror.interval.policies import decide
+from airflow_provider_mm2.mirror.interval.policies import decide, made_anew
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
@@ -110,16 +110,7 @@ def _gone(standing: Standing, ledger: PartitionLedger) -> MirrorError | Incident
         return TargetTopicGone(
             target_topic=latest.target_topic, recorded_id=latest.target_topic_id, records=ledger.records
         )
-    return Incident(
-        kind=IncidentKind.TARGET_RECREATED,
-        topic=latest.topic,
-        partition=latest.partition,
-        at_ms=int(time.time() * 1000),
-        start=ledger.entries[0].first,
-        end=latest.next_offset,
-        records=ledger.records,
-        decided_by="on_recreated: restart",
-    )
+    return made_anew(ledger, int(time.time() * 1000))
 
 
 def _hanging(flow: MirrorFlow, fact: PartitionFacts, now_ms: int) -> MirrorError | None:

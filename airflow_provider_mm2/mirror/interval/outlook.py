@@ -11,18 +11,19 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError, TargetTransactionOpen
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.interval.acls import AclPlan, acl_row, survey_acls
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.carried import Settings
 from airflow_provider_mm2.mirror.interval.change_topics import unknown_settings
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
-from airflow_provider_mm2.mirror.interval.policies import decide
+from airflow_provider_mm2.mirror.interval.policies import decide, made_anew
 from airflow_provider_mm2.mirror.interval.repeats import change_warning, found_warnings
 from airflow_provider_mm2.mirror.interval.retention import partitions_of
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import old_record_warnings, topic_warnings
-from airflow_provider_mm2.mirror.interval.topics import TopicChanges, setting_rows, topic_changes
+from airflow_provider_mm2.mirror.interval.topics import TopicChanges, gone_targets, setting_rows, topic_changes
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.positions import select_groups
@@ -95,7 +96,7 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     """
     bounds.check()
     survey = survey_flow(flow, pair, tick)
-    changes = topic_changes(flow, survey)
+    changes = topic_changes(flow, survey, tolerant=True)
     acls = survey_acls(flow, pair, {name: survey.selection.topics[name] for name in survey.source_topics})
     every = list(partitions_of((name, info.partitions) for name, info in sorted(survey.source_topics.items())))
     facts = _facts(pair, survey, every, tick)
@@ -107,6 +108,9 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
     ledgers.update({part: decision.facts.ledger for part, decision in decisions.items()})
     found = [decision.problem for decision in decisions.values() if decision.problem is not None]
     accepted = [incident for decision in decisions.values() for incident in decision.incidents]
+    anew, missing = _of_gone_targets(flow, survey, now_ms)
+    ledgers.update(dict.fromkeys(anew))
+    accepted, found = [*accepted, *anew.values()], [*found, *missing]
     return Outlook(
         flow=flow.name,
         bounds=bounds,
@@ -127,6 +131,16 @@ def foresee(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, tick: Tic
         groups_left_out=select_groups(flow, pair.source.list_groups(every_kind=True))[1],
         delivery=flow.delivery,
     )
+
+
+def _of_gone_targets(
+    flow: MirrorFlow, survey: Survey, now_ms: int
+) -> tuple[dict[TopicPartition, Incident], list[MirrorError]]:
+    """Partitions whose target topic is gone: those that are copied anew, or the problems that they are."""
+    gone = gone_targets(survey)
+    if flow.on_recreated != "restart":
+        return {}, list(gone.values())
+    return {part: made_anew(survey.ledger[part], now_ms) for part in gone}, []
 
 
 def _topic_warnings(pair: ClusterPair, survey: Survey, changes: TopicChanges) -> Iterator[str]:

@@ -22,6 +22,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge, place_at
 from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,21 @@ def _place_of(
     if isinstance(verdict, TargetTopicRecreated) and restart:
         return IncidentKind.TARGET_RECREATED, "on_recreated: restart", log.start, mirrored
     return None
+
+
+def made_anew(ledger: PartitionLedger, now_ms: int) -> Incident:
+    """What ``on_recreated: restart`` puts on record of a target topic that is gone and is made anew."""
+    latest = ledger.latest
+    return Incident(
+        kind=IncidentKind.TARGET_RECREATED,
+        topic=latest.topic,
+        partition=latest.partition,
+        at_ms=now_ms,
+        start=ledger.entries[0].first,
+        end=latest.next_offset,
+        records=ledger.records,
+        decided_by="on_recreated: restart",
+    )
 
 
 def _judged(decision: Decision, facts: PartitionFacts, incident: Incident, rebased: Rebased | None = None) -> Decision:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -29,12 +29,16 @@ NO_LOG = LogOffsets(start=0, stable=0, end=0)
 
 @dataclass(slots=True)
 class SeedLook:
-    """Reading what a seed is judged by."""
+    """Reading what a seed is judged by.
+
+    :param copy_ends: where copies end by their own last records, where a tool's word is to be held against that.
+    """
 
     flow: MirrorFlow
     pair: ClusterPair
     seed: Seed
     tick: Tick
+    copy_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def facts(self, survey: Survey, chosen: Collection[str]) -> dict[TopicPartition, PartitionFacts]:
         """Facts of all partitions of the chosen topics; a target topic that is not there is taken as an empty one."""
@@ -91,7 +95,20 @@ class SeedLook:
             visible = self.visible(fact, point.offset)
             first = source.first_visible(fact.source, point.offset, log_.stable) if retention_ms is not None else None
             oldest_ms = None if first is None else first[1]
-        return SeedFacts(facts=fact, point=point, visible=visible, oldest_ms=oldest_ms, retention_ms=retention_ms)
+        end = self.copy_ends.get(fact.source)
+        astray = 0
+        if isinstance(point, Point) and end is not None:
+            low, high = sorted((max(end, log_.start), max(point.offset, log_.start)))
+            astray = source.count_visible(fact.source, low, high, self.tick) if low < high else 0
+        return SeedFacts(
+            facts=fact,
+            point=point,
+            visible=visible,
+            oldest_ms=oldest_ms,
+            retention_ms=retention_ms,
+            copy_end=end,
+            astray=astray,
+        )
 
     def visible(self, fact: PartitionFacts, new: int) -> int:
         """Records on the source between where a partition stands and where it is to stand."""

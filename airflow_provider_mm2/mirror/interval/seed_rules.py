@@ -1,9 +1,9 @@
 """What becomes of a partition when its progress is seeded: taken, unchanged, or refused with what it would cost. Pure.
 
 Never without ``force``: back, which copies records once more; ahead, past records that no copy is known of; past what
-the source has lost; beside or behind records on the target that are not ours. A progress group that somebody set by
-hand is an order of its own: with ``progress-group`` its value is taken, and what that costs is told. And ``match`` has
-found where the copy ends, so neither way of it loses or repeats a record.
+the source has lost; beside or behind records on the target that are not ours; and where the records at the end of the
+copy contradict what another tool says of it. ``match`` has found where the copy ends, so neither way of it loses or
+repeats a record.
 
 Source: KIP-656, "Migration": the target is seeded from the source's group when its own is missing or lower.
 """
@@ -29,6 +29,8 @@ class SeedFacts:
     :param visible: records on the source between where it stands and where it is to stand, whichever comes first.
     :param oldest_ms: timestamp of the first record that a run would copy then.
     :param retention_ms: how long the target keeps records by their timestamp; None: for ever.
+    :param copy_end: where the copy ends by its own last records, where that was looked for and is clear.
+    :param astray: records on the source between that and the point.
     """
 
     facts: PartitionFacts
@@ -36,6 +38,8 @@ class SeedFacts:
     visible: int
     oldest_ms: int | None
     retention_ms: int | None
+    copy_end: int | None = None
+    astray: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +159,18 @@ def _problem(facts: PartitionFacts, offset: int) -> str | None:
 def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int) -> list[str]:
     """What a seed would lose or repeat."""
     facts, costs, lost = given.facts, list[str](), _lost(given, seed, old)
-    start, is_told = facts.source_log.start, seed.kind in (SeedKind.PROGRESS_GROUP, SeedKind.MATCH)
+    start, is_told = facts.source_log.start, seed.kind is SeedKind.MATCH
     if lost is not None:
         costs.append(f"source offsets [{lost[0]:,}, {lost[1]:,}) are gone and are never copied")
     if old is not None and new < old and given.visible and not is_told:
         costs.append(f"it stands at {old:,}; going back to {new:,} copies {_count(given.visible)} once more")
+    if given.copy_end is not None and given.astray:
+        does = "copies" if given.copy_end > new else "never copies"
+        again = " once more" if given.copy_end > new else ""
+        costs.append(
+            f"by its last records the copy ends at {given.copy_end:,}, so going on at {new:,} {does} "
+            f"{_count(given.astray)}{again}; --from match goes on at {given.copy_end:,}"
+        )
     copies = _copies(given, seed, old, new)
     if _is_ahead(facts, old, new) and given.visible > copies and not is_told:
         stands = f"it stands at {old:,}" if old is not None else f"the new topic begins at {start:,}"

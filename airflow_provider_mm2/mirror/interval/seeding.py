@@ -94,7 +94,10 @@ def seed_flow(
     look = SeedLook(flow, pair, seed, tick)
     facts = look.facts(survey, chosen)
     on_target = {fact.target for fact in facts.values() if fact.target_log is not NO_LOG}
-    points = PointFinder(flow, pair, {part: fact.target for part, fact in facts.items()}, on_target, tick).find(seed)
+    finder = PointFinder(flow, pair, {part: fact.target for part, fact in facts.items()}, on_target, tick)
+    points = finder.find(seed)
+    if seed.kind.is_hearsay:
+        look.copy_ends = finder.copy_ends([part for part, fact in facts.items() if fact.visible])
     rows = look.rows(facts, points, retentions(flow, survey))
     report = SeedReport(flow=flow.name, seed=seed, rows=tuple(rows.values()), force=force, applied=False)
     if not apply:

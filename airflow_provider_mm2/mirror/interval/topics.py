@@ -30,7 +30,7 @@ from airflow_provider_mm2.mirror.interval.replicas import check_brokers, check_r
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
 from airflow_provider_mm2.mirror.interval.survey import Survey, survey_flow
 from airflow_provider_mm2.mirror.interval.topic_warnings import number_of, old_record_warnings, topic_warnings
-from airflow_provider_mm2.mirror.model import NewTopic, TopicInfo
+from airflow_provider_mm2.mirror.model import NewTopic, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
@@ -192,18 +192,22 @@ def _prepared(
     )
 
 
-def topic_changes(flow: MirrorFlow, survey: Survey, *, anew: Collection[str] | None = None) -> TopicChanges:
+def topic_changes(
+    flow: MirrorFlow, survey: Survey, *, anew: Collection[str] | None = None, tolerant: bool = False
+) -> TopicChanges:
     """What is to be created, grown and altered.
 
     :param anew: only these source topics are looked at, and a topic that was mirrored to is made anew when it is gone.
+    :param tolerant: a topic that is gone stops nothing here; ``gone_targets`` tells of it.
     :raises TargetTopicGone: a topic that was mirrored to does not exist any more; making it anew would hide that.
     :raises TargetTopicMissing: creation is off in the flow.
     :raises TargetPartitionsFewer: growth is off in the flow.
     :raises ReplicationImpossible: the target has fewer brokers than new topics are to have replicas.
     :raises TooFewReplicas: no write to a topic could succeed.
     """
-    if anew is None and flow.on_recreated != "restart":
-        _check_none_gone(survey)
+    if anew is None and flow.on_recreated != "restart" and not tolerant:
+        for gone in gone_targets(survey).values():
+            raise gone
     chosen = {name: info for name, info in survey.source_topics.items() if anew is None or name in anew}
     missing = [name for name in chosen if survey.selection.topics[name] not in survey.target_topics]
     if missing and not flow.sync_topics.create:
@@ -255,10 +259,14 @@ def _to_grow(flow: MirrorFlow, survey: Survey, chosen: Mapping[str, TopicInfo]) 
     return grow
 
 
-def _check_none_gone(survey: Survey) -> None:
-    for ledger in survey.ledger.values():
-        latest = ledger.latest
-        if latest.topic in survey.source_topics and latest.target_topic not in survey.target_topics:
-            raise TargetTopicGone(
-                target_topic=latest.target_topic, recorded_id=latest.target_topic_id, records=ledger.records
-            )
+def gone_targets(survey: Survey) -> dict[TopicPartition, TargetTopicGone]:
+    """Partitions whose target topic is gone; a run stops for each, unless the flow says ``on_recreated: restart``."""
+    return {
+        part: TargetTopicGone(
+            target_topic=ledger.latest.target_topic,
+            recorded_id=ledger.latest.target_topic_id,
+            records=ledger.records,
+        )
+        for part, ledger in survey.ledger.items()
+        if part.topic in survey.source_topics and ledger.latest.target_topic not in survey.target_topics
+    }

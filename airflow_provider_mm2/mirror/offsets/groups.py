@@ -15,35 +15,29 @@ A failure of one group stops no other. When the source goes away in step 11, the
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, StateWriter, Tick
-from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared, MirrorError
+from airflow_provider_mm2.mirror.errors import AuthenticationFailed, ClusterUnreachable, FlowNotPrepared
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
+from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer, sole_committer
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
-from airflow_provider_mm2.mirror.offsets.mm2_positions import locate_by_mm2
-from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
+from airflow_provider_mm2.mirror.offsets.locating import Found, ask_groups, find_positions, locate_now, report_of
 from airflow_provider_mm2.mirror.offsets.positions import (
-    GroupPosition,
     Mirror,
     locate,
-    select_groups,
     target_commits,
-    target_offsets,
 )
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
-from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
@@ -65,26 +59,6 @@ log = logging.getLogger(__name__)
 LOUD = (Outcome.FAILED, Outcome.ACTIVE, Outcome.PENDING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What the source says of the groups; ``answers`` has the offsets of each, or why they cannot be had."""
-
-    as_of_ms: int
-    answers: Mapping[str, GroupOffsets | MirrorError]
-    left_out: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What steps 11 and 12 gave."""
-
-    as_of_ms: int
-    records: Mapping[str, GroupRecord]
-    positions: Mapping[str, tuple[GroupPosition, ...]]
-    outcomes: Mapping[str, GroupOutcome]
-    left_out: Mapping[str, str]
-
-
 def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick) -> GroupsReport:
     """Steps 10 to 14; runs that come here at once go one after the other.
 
@@ -102,9 +76,9 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
         record = _read_open_gate(flow, pair, keep)
         if record is None:
             raise FlowNotPrepared(flow=flow.name)
-        asked = _ask(flow, pair, only=(), tick=keep)  # step 11
+        asked = ask_groups(flow, pair, only=(), tick=keep)  # step 11
         mirror = read_mirror(pair.target, record, keep, source=pair.source)
-        found = _find(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
+        found = find_positions(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
         report = _publish(flow, pair, found, mirror, topics, writer, keep)  # step 13
         if flow.sync_group_offsets:
             return _commit(flow, pair, report, writer, owner, keep)  # step 14
@@ -133,38 +107,19 @@ def show_groups(
     """
     if not apply:
         try:
-            report = _locate(flow, pair, only=only, refine=refine, tick=tick)
+            report = locate_now(flow, pair, only=only, refine=refine, tick=tick)
         except (ClusterUnreachable, AuthenticationFailed) as error:
             if error.alias != flow.source.alias:
                 raise
             report = as_last_read(flow, pair.target, error, only=only, tick=tick)
         return compare_with_target(pair.target, report, tick)
     if _read_open_gate(flow, pair, tick) is None:
-        _locate(flow, pair, only=only, refine=False, tick=tick)  # refused here before anything is made
+        locate_now(flow, pair, only=only, refine=False, tick=tick)  # refused here before anything is made
     ensure_topics(flow, pair.target, [naming.groups_topic(flow.name)])
     with groups_writer(flow, pair.target, owner, tick) as (writer, keep):
         _read_open_gate(flow, pair, keep)
-        report = _locate(flow, pair, only=only, refine=refine, tick=keep)
+        report = locate_now(flow, pair, only=only, refine=refine, tick=keep)
         return _commit(flow, pair, report, writer, owner, keep)
-
-
-def _locate(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
-    policy = Policy.of(flow)
-    record = find_gate(pair.target, flow.name, tick)
-    mirror = None if record is None else read_mirror(pair.target, record, tick, source=pair.source)
-    state = None if mirror is not None and mirror.topics else read_mm2_state(flow, pair, tick)
-    if state is None:
-        if mirror is None:
-            raise FlowNotPrepared(flow=flow.name)
-        asked = _ask(flow, pair, only=only, tick=tick)
-        return _report(flow, _find(asked, partial(locate, mirror=mirror, policy=policy)))
-    asked = _ask(flow, pair, only=only, tick=tick)
-    found = _find(asked, partial(locate_by_mm2, state=state, policy=policy))
-    report = replace(_report(flow, found), warnings=state.warnings)
-    if not refine:
-        return report
-    refiner = Refiner(pair, state, policy, tick)
-    return replace(report, positions={name: tuple(refiner.refine(each)) for name, each in report.positions.items()})
 
 
 def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowRecord | None:
@@ -175,47 +130,10 @@ def _read_open_gate(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> FlowReco
     return record
 
 
-def _ask(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], tick: Tick) -> _Asked:
-    selected, left_out = select_groups(flow, pair.source.list_groups(every_kind=True))
-    as_of_ms = int(time.time() * 1000)
-    answers = pair.source.group_offsets(sorted(only) if only else selected, tick)
-    others = {} if only else left_out
-    return _Asked(as_of_ms=as_of_ms, answers=answers, left_out=others)
-
-
-def _find(asked: _Asked, where: Callable[[str, GroupOffsets], Collection[GroupPosition]]) -> _Found:
-    positions: dict[str, tuple[GroupPosition, ...]] = {}
-    records: dict[str, GroupRecord] = {}
-    outcomes: dict[str, GroupOutcome] = {}
-    for name, answer in sorted(asked.answers.items()):
-        if isinstance(answer, MirrorError):
-            positions[name] = ()
-            outcomes[name] = GroupOutcome(outcome=Outcome.FAILED, detail=answer.first_line)
-            continue
-        records[name] = GroupRecord(name=name, taken_ms=asked.as_of_ms, found=answer)
-        positions[name] = tuple(where(name, answer))
-        nothing = not target_offsets(positions[name])
-        detail = "" if answer.offsets or answer.pending else "the source has no such group, or it has committed nothing"
-        outcomes[name] = GroupOutcome(outcome=Outcome.NOTHING if nothing else Outcome.NOT_ASKED, detail=detail)
-    return _Found(
-        as_of_ms=asked.as_of_ms, records=records, positions=positions, outcomes=outcomes, left_out=asked.left_out
-    )
-
-
-def _report(flow: MirrorFlow, found: _Found) -> GroupsReport:
-    return GroupsReport(
-        flow=flow.name,
-        as_of_ms=found.as_of_ms,
-        positions=found.positions,
-        outcomes=found.outcomes,
-        left_out=found.left_out,
-    )
-
-
 def _publish(
     flow: MirrorFlow,
     pair: ClusterPair,
-    found: _Found,
+    found: Found,
     mirror: Mirror,
     topics: Mm2Topics,
     writer: StateWriter,
@@ -235,11 +153,13 @@ def _publish(
     writer.write(records, tick)
     for text in published.odd:
         log.warning("%s", text)
-    return replace(_report(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=tuple(published.odd))
+    return replace(
+        report_of(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=tuple(published.odd)
+    )
 
 
 def _snapshot_records(
-    flow: MirrorFlow, found: _Found, snapshot: GroupSnapshot, recreated: Collection[str]
+    flow: MirrorFlow, found: Found, snapshot: GroupSnapshot, recreated: Collection[str]
 ) -> Iterator[StateRecord]:
     """The groups that moved, those that are gone, and the time; a group that could not be read keeps its last.
 

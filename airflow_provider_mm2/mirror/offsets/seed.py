@@ -36,6 +36,11 @@ class SeedKind(str, Enum):
         """Whether it tells up to where the target holds copies; the others choose where to begin."""
         return self not in (SeedKind.EARLIEST, SeedKind.LATEST, SeedKind.TIMESTAMP)
 
+    @property
+    def is_hearsay(self) -> bool:
+        """Whether another tool says so, which may have died between a record and its note of it."""
+        return self in (SeedKind.CONNECT, SeedKind.SOURCE_GROUP, SeedKind.OFFSETS)
+
 
 WITH_ARGUMENT = {
     SeedKind.TIMESTAMP: "a time with a zone",

@@ -159,6 +159,11 @@ class PointFinder:
             for part in self._pairs
         }
 
+    def copy_ends(self, parts: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where the copy of each partition ends by its own last records, as far as they are not alike."""
+        found = {part: self._matched(part, self._pairs[part]) for part in parts if self._pairs[part] in self._on_target}
+        return {part: point.offset for part, point in found.items() if isinstance(point, Point)}
+
     def _match(self, seed: Seed) -> Points:
         return {part: self._matched(part, target) for part, target in self._pairs.items()}
 

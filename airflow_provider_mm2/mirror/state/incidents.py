@@ -92,15 +92,19 @@ def describe(incident: Incident) -> str:
     span = f"[{incident.start:,}, {incident.end:,})"
     records = "" if incident.records is None else f", {incident.records:,} record(s)"
     times = f", {incident.times:,} times" if incident.times > 1 else ""
+    is_first = incident.start == incident.end
+    seeded = "progress began" if is_first else f"progress was set from {incident.start:,}"
     what = {
         IncidentKind.GAP: f"source offsets {span} were gone before they were copied",
         IncidentKind.TRUNCATED: f"the source lost offsets {span}, which are copied and stay on the target",
         IncidentKind.SOURCE_RECREATED: f"the source topic was made anew after offsets {span} of the old one",
         IncidentKind.TARGET_RECREATED: f"the target topic was made anew; source offsets {span} are copied once more",
         IncidentKind.FOREIGN_WRITES: f"somebody else wrote to target offsets {span}",
-        IncidentKind.SEEDED: f"progress was set from {incident.start:,} to {incident.end:,}",
+        IncidentKind.SEEDED: f"{seeded} {'at' if is_first else 'to'} {incident.end:,}",
         IncidentKind.FORGOTTEN: f"progress at {incident.end:,} was forgotten",
     }[incident.kind]
+    if incident.kind is IncidentKind.SEEDED and records:
+        records += " before it" if is_first else " between"
     return f"{incident.source}: {what}{records}{times} ({incident.decided_by})"
 
 

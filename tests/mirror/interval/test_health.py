@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from airflow_provider_mm2.mirror.interval import health
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from airflow_provider_mm2.mirror.status import FlowStatus, flow_status
 from tests.fakes.log import Message
 from tests.mirror.offsets.group_world import GroupWorld
@@ -84,3 +86,26 @@ def test_a_run_in_between_is_no_problem(world: GroupWorld, monkeypatch: pytest.M
     assert look(world).health.problems == ()
     assert ran
     assert world.pair.eu.log(TopicPartition("us.orders", 0)).end > 0
+
+
+@pytest.mark.parametrize("kind", ["left out", "not on the source"])
+def test_what_is_not_mirrored_any_more(world: GroupWorld, kind: str) -> None:
+    """It stops no run and holds no claim back, whatever became of its copy; that its progress stays is told."""
+    world.pair.us.create_topic("orders2", 1)
+    world.produce(3, topic="orders2")
+    world.run()
+    world.pair.eu.delete_topic("us.orders2")
+    if kind == "left out":
+        world.flow = world.flow.model_copy(update={"topics_exclude": ("orders2",)})
+    else:
+        world.pair.us.delete_topic("orders2")
+    world.run()
+    found = flow_status(world.flow, world.pair, tick=lambda: None)
+    assert found.health.problems == ()
+    part = TopicPartition("orders2", 0)
+    old = PartitionLedger(entries=(replace(found.ledger[part].latest, through_ms=1000),))
+    aged = replace(found, ledger={**found.ledger, part: old})
+    assert aged.rpo_s == found.rpo_s is not None
+    assert replace(aged, retired={}).rpo_s > 1_000_000_000  # type: ignore[operator]
+    (told,) = (warning for warning in found.warnings if "orders2" in warning)
+    assert "mm2 forget --topic orders2" in told

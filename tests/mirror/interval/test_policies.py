@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission, health
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.run import plan_flow
 from airflow_provider_mm2.mirror.state import lease
 from airflow_provider_mm2.mirror.status import flow_status
 from tests.mirror.interval.seed_world import KEPT, SeedWorld
@@ -128,6 +131,24 @@ def test_a_target_topic_made_anew(world: SeedWorld, is_there: bool) -> None:
     assert world.target_offsets("app") == {0: 6}
     assert world.incidents() == [(IncidentKind.TARGET_RECREATED, 0, 10, 10)]
     assert status(world)["partitions"][0]["records"] == 10
+
+
+BOUNDS = RunBounds(until=None, since=None, started=datetime(2024, 1, 1, tzinfo=timezone.utc))
+
+
+def test_plan_of_target_topics_that_are_gone(world: SeedWorld) -> None:
+    """All of them are told at once, beside the plan; with a policy what is copied once more is counted."""
+    world.pair.us.create_topic("orders2", 1, KEPT)
+    world.pair.us.produce("orders2", 0, *world.numbered(4))
+    world.run()
+    world.pair.eu.delete_topic("us.orders")
+    world.pair.eu.delete_topic("us.orders2")
+    plan = plan_flow(world.flow, world.pair, bounds=BOUNDS).to_json()
+    assert [problem["kind"] for problem in plan["problems"]] == ["TargetTopicGone"] * 2
+    restarting = world.flow.model_copy(update={"on_recreated": "restart"})
+    plan = plan_flow(restarting, world.pair, bounds=BOUNDS).to_json()
+    assert (plan["problems"], plan["to_copy"]) == ([], 14)
+    assert sum("a run would accept this" in warning for warning in plan["warnings"]) == 2
 
 
 def test_a_target_topic_made_anew_with_somebody_s_records(world: SeedWorld) -> None:

@@ -209,7 +209,7 @@ def test_a_source_group_that_is_lower_or_higher() -> None:
 
 @pytest.mark.parametrize("by_hand", [3, 8])
 def test_the_progress_group_set_by_hand(by_hand: int) -> None:
-    """Who sets the progress group on purpose adopts it with a seed; what that repeats or leaves out goes on record."""
+    """Who sets the progress group adopts it with a seed: what that repeats or leaves out is told, and needs force."""
     world = SeedWorld()
     world.write(6)
     world.run()
@@ -217,7 +217,11 @@ def test_the_progress_group_set_by_hand(by_hand: int) -> None:
     world.pair.eu.commit_offsets(GROUP, {TopicPartition("us.orders", 0): by_hand})
     report = world.seed("progress-group", apply=False)
     assert row(report) == (6, by_hand)
-    world.seed("progress-group")
+    cost = "copies 3 record(s) once more" if by_hand == 3 else "never copies 2 record(s)"
+    assert cost in report.refused[0]
+    with pytest.raises(SeedRefused):
+        world.seed("progress-group")
+    world.seed("progress-group", force=True)
     world.run()
     assert world.values() == [*range(6), *range(by_hand, 10)]
     assert world.incidents() == [(IncidentKind.SEEDED, 6, by_hand, 3 if by_hand == 3 else 2)]
@@ -260,6 +264,24 @@ def test_mirror_maker_2_s_own_offsets() -> None:
     assert (row(report), row(report, 1)) == ((None, 7), (None, 3))
     world.run()
     assert world.values() == world.values(1) == list(range(10))
+
+
+@pytest.mark.parametrize(("said", "cost"), [(3, "copies 3 record(s) once more"), (8, "never copies 2 record(s)")])
+def test_connect_offsets_beside_the_copy(said: int, cost: str) -> None:
+    """A mirror that died between a record and its note of it: the copy's own end shows that, and names what is sure."""
+    world = SeedWorld()
+    world.write(10)
+    world.copy_by_hand(*world.numbered(7))
+    world.pair.eu.create_topic(CONNECT, 1)
+    connect_record(world, "MirrorSourceConnector", said)
+    report = world.seed(f"connect:{CONNECT}", apply=False)
+    assert cost in report.refused[0]
+    assert "--from match goes on at 7" in report.refused[0]
+    with pytest.raises(SeedRefused):
+        world.seed(f"connect:{CONNECT}")
+    world.seed("match")
+    world.run()
+    assert world.values() == list(range(10))
 
 
 def test_connect_offsets_that_tell_nothing_sure() -> None:
