@@ -1305,6 +1305,17 @@ class Stopped(RetriableError):
     next_move: ClassVar[str] = "run again; it goes on at the recorded progress"
 
 
+@dataclass(kw_only=True, eq=False)
+class ChangedMeanwhile(RetriableError):
+    """Something changed while a run copied that the flow accepts, from the next run on."""
+
+    change: str
+    policy: str
+    found: ClassVar[str] = "while the run copied: {change}"
+    likely_cause: ClassVar[str] = "somebody deleted or made anew a topic, or retention overtook the run"
+    next_move: ClassVar[str] = "run again: {policy} accepts it at a run's start, and puts it on record"
+
+
 # --- failing over ---
 
 

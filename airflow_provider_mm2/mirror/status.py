@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.interval.health import Health, Standing, standing_health
+from airflow_provider_mm2.mirror.interval.plan import check_named, check_selection
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
@@ -187,6 +188,7 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         flow=flow, pair=pair, record=record, ledgers=alive_ledger, waiting=waiting, with_source=gone is None
     )
     health = standing_health(standing, tick)
+    damage = (*damage, *(() if gone is not None else _selection_problems(flow, pair, ledger)))
     return FlowStatus(
         record=record,
         ledger=ledger,
@@ -200,6 +202,19 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         now_ms=int(time.time() * 1000),
         retired=retired,
     )
+
+
+def _selection_problems(
+    flow: MirrorFlow, pair: ClusterPair, ledger: Mapping[TopicPartition, PartitionLedger]
+) -> tuple[MirrorError, ...]:
+    """What stops the next run at its very beginning: what the flow selects on the source cannot be mirrored."""
+    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
+    try:
+        check_named(flow, selection)
+        check_selection(flow, selection, {part.topic for part in ledger})
+    except MirrorError as error:
+        return (error,)
+    return ()
 
 
 def _retired(

@@ -18,9 +18,15 @@ ABSENT_S = 2.0
 """A topic that one broker does not know is asked for again for this long: another one may have heard of it."""
 
 
-def check_topics(pair: ClusterPair, facts: Mapping[TopicPartition, PartitionFacts], tick: Tick) -> None:
+def check_topics(
+    pair: ClusterPair,
+    facts: Mapping[TopicPartition, PartitionFacts],
+    progress: Mapping[TopicPartition, int],
+    tick: Tick,
+) -> None:
     """Refuse to go on with a topic that is another one by now.
 
+    :param progress: next source offset of each partition, as far as it is committed.
     :raises SourceTopicRecreated: a source topic is not the one that the run began to read.
     :raises TopicDeleted: a source topic is gone.
     :raises TargetTopicRecreated: a target topic is not the one that the run began to write.
@@ -29,7 +35,7 @@ def check_topics(pair: ClusterPair, facts: Mapping[TopicPartition, PartitionFact
     at_source = _described(pair.source, {fact.source.topic for fact in facts.values()}, tick)
     at_target = _described(pair.target, {fact.target.topic for fact in facts.values()}, tick)
     for fact in facts.values():
-        _check_source(pair, fact, at_source)
+        _check_source(pair, fact, progress.get(fact.source, fact.progress), at_source)
         _check_target(fact, at_target)
 
 
@@ -43,7 +49,7 @@ def _described(cluster: ClusterReader, names: Collection[str], tick: Tick) -> Ma
     return found
 
 
-def _check_source(pair: ClusterPair, fact: PartitionFacts, topics: Mapping[str, TopicInfo]) -> None:
+def _check_source(pair: ClusterPair, fact: PartitionFacts, progress: int, topics: Mapping[str, TopicInfo]) -> None:
     found = topics.get(fact.source.topic)
     if found is None:
         raise TopicDeleted(alias=pair.source.alias, topic=fact.source.topic)
@@ -52,7 +58,7 @@ def _check_source(pair: ClusterPair, fact: PartitionFacts, topics: Mapping[str, 
             topic=fact.source.topic,
             recorded_id=fact.source_topic.topic_id,
             found_id=found.topic_id,
-            progress=fact.progress,
+            progress=progress,
         )
 
 

@@ -121,8 +121,10 @@ class PartitionFacts:
 
     @property
     def recorded_end(self) -> int:
-        """Target end that the flow knows of."""
-        return self.target_log.start if self.ledger is None else self.ledger.latest.target_end
+        """Target end that the flow knows of; of a topic that was made anew it knows nothing."""
+        if self.ledger is None or self.ledger.latest.target_topic_id != self.target_topic.topic_id:
+            return self.target_log.start
+        return self.ledger.latest.target_end
 
 
 def place_at(facts: PartitionFacts, offset: int, source_cluster_id: str, delivery: Delivery) -> Place:

@@ -25,20 +25,28 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import Copier, Tick
 from airflow_provider_mm2.mirror.errors import (
+    ChangedMeanwhile,
+    CommitNotVisible,
     Fenced,
     ForeignWrites,
     LeaseLost,
     MirrorError,
     Overtaken,
+    SourceGap,
+    SourceTopicRecreated,
+    TargetTopicGone,
+    TargetTopicRecreated,
     TransactionFailed,
     TransactionHangs,
 )
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.admission import Admission, Shard, admit
 from airflow_provider_mm2.mirror.interval.book import LedgerBook
@@ -153,7 +161,8 @@ def _copy_all(run: _Run) -> ShardResult:
             run.copier.begin()
             _write_state(run)
         while True:
-            _copy_chunk(run)
+            with _told_as_policies_have_it(run.shard.flow):
+                _copy_chunk(run)
             if all(tally.ended is not None for tally in run.tallies.values()):
                 break
     except MirrorError:
@@ -171,7 +180,7 @@ def _copy_chunk(run: _Run) -> None:
     limits = ChunkLimits(seconds=flow.chunk_seconds, bytes=flow.chunk.bytes)
     run.copier.copy(limits, _reporting(run))
     flushed = run.copier.flush(run.tick)  # step 6
-    check_topics(run.shard.pair, run.admission.facts, run.tick)
+    check_topics(run.shard.pair, run.admission.facts, _committed(run), run.tick)
     for copied in flushed:
         _check_strangers(run, copied)
         run.book.add(copied)
@@ -192,8 +201,35 @@ def _write_state(run: _Run) -> None:
     progress = run.book.progress()
     run.copier.add(records, progress, run.tick)  # step 7
     run.copier.commit(run.tick)  # step 8
-    run.copier.see(progress, _mapped_ends(run), run.tick)
+    try:
+        run.copier.see(progress, _mapped_ends(run), run.tick)
+    except CommitNotVisible:
+        check_topics(run.shard.pair, run.admission.facts, _committed(run), run.tick)  # a topic is another one by now?
+        raise
     run.told = len(run.incidents)
+
+
+def _committed(run: _Run) -> dict[TopicPartition, int]:
+    """Next source offset of each partition, as the book has it."""
+    return {part: run.book.entry(part).next_offset for part in run.admission.facts}
+
+
+@contextmanager
+def _told_as_policies_have_it(flow: MirrorFlow) -> Iterator[None]:
+    """What a policy of the flow accepts at a run's start ends a run that copies only until it is run again.
+
+    :raises ChangedMeanwhile: in place of such an error.
+    """
+    try:
+        yield
+    except (SourceTopicRecreated, TargetTopicRecreated, TargetTopicGone) as error:
+        if flow.on_recreated != "restart":
+            raise
+        raise ChangedMeanwhile(change=error.first_line, policy="on_recreated: restart") from error
+    except SourceGap as error:
+        if flow.on_gap != "accept":
+            raise
+        raise ChangedMeanwhile(change=error.first_line, policy="on_gap: accept") from error
 
 
 def _mapped_ends(run: _Run) -> dict[TopicPartition, int]:

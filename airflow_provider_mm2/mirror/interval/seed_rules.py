@@ -102,6 +102,8 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
         )
     start, lost = facts.source_log.start, _lost(given, seed, old)
     new = max(point.offset, start)
+    if seed.kind.is_of_a_copy and old is not None and not given.visible and new >= start and _is_same_log(facts):
+        new = old if seed.kind in (SeedKind.MATCH, SeedKind.CONNECT) else new  # only markers lie between the two
     is_whole = not (facts.visible and not facts.may_repeat) and not facts.hidden
     is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new) and is_whole
     return SeedRow(

@@ -9,6 +9,9 @@ must not mislead:
   alone, and are passed over and counted.
 * **Records that are alike** (same key, value, headers and timestamp): one that occurs twice on the source tells no
   place by itself; the record beside it on both sides does.
+* **Records whose older twin is gone** from the source (retention, compaction): the one that is left looks like the only
+  one. But a copy in order has the record before it on the source right before it on the target, too. Where that is not
+  so nothing is said.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 from airflow_provider_mm2.mirror.offsets.refine import Seen
 
@@ -37,6 +41,10 @@ class NoCopyEnd(Enum):
 
     NOT_FOUND = "none of the last records on the target is on the source"
     ALIKE = "the last records on the target are like others on the source and cannot be told apart"
+    UNSURE = (
+        "the furthest of the last records on the target lies on the source behind records that are not before it on "
+        "the target: it may be the copy of an older one like it that is gone"
+    )
 
 
 def find_copy_end(tail: Sequence[Seen], source: Iterable[Seen]) -> CopyEnd | NoCopyEnd:
@@ -64,8 +72,18 @@ def find_copy_end(tail: Sequence[Seen], source: Iterable[Seen]) -> CopyEnd | NoC
     for seen, number in zip(known, numbers, strict=True):
         if number is None and places[seen.fingerprint][-1][0] > furthest:
             return NoCopyEnd.ALIKE  # it may be the copy of a record further on
+    if not _follows(furthest, numbers):
+        return NoCopyEnd.UNSURE
     offsets = {place[0]: place[1] for found in places.values() for place in found}
     return CopyEnd(next_offset=offsets[furthest] + 1, found=len(known), unknown=len(tail) - len(known))
+
+
+def _follows(furthest: int, numbers: Sequence[int | None]) -> bool:
+    """Whether the copy of the record before the furthest one lies before one of that; the source's first has none."""
+    if furthest == 0:
+        return True
+    known = [number for number in numbers if number is not None]
+    return any(after == furthest and before == furthest - 1 for before, after in pairwise(known))
 
 
 def _numbers(known: Sequence[bytes], places: Mapping[bytes, Sequence[tuple[int, int]]]) -> list[int | None]:

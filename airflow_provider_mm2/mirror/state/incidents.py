@@ -24,17 +24,21 @@ KIND = "incident"
 
 
 def encode_key(incident: Incident) -> bytes:
-    """Bytes of an incident's key: one for each, but foreign writes of a partition, which are counted up."""
-    is_counted_up = incident.kind is IncidentKind.FOREIGN_WRITES
+    """Bytes of an incident's key: one for each, but foreign writes that a policy accepts, which are counted up."""
     return _json(
         {
             "kind": KIND,
             "incident": incident.kind.value,
             "topic": incident.topic,
             "partition": incident.partition,
-            "at_ms": 0 if is_counted_up else incident.at_ms,
+            "at_ms": 0 if is_counted_up(incident) else incident.at_ms,
         }
     )
+
+
+def is_counted_up(incident: Incident) -> bool:
+    """Whether an incident of a partition goes on where the one before it ended, in one entry."""
+    return incident.kind is IncidentKind.FOREIGN_WRITES and incident.decided_by.startswith("on_foreign_writes")
 
 
 def encode_value(incident: Incident) -> bytes:
@@ -115,7 +119,7 @@ def incident_json(incident: Incident) -> dict[str, Any]:
 
 
 def _added(before: Incident | None, new: Incident) -> Incident:
-    if before is None or new.kind is not IncidentKind.FOREIGN_WRITES:
+    if before is None or not is_counted_up(new):
         return new
     records = None if before.records is None or new.records is None else before.records + new.records
     return replace(new, start=before.start, records=records, times=before.times + new.times)

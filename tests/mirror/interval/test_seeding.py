@@ -336,6 +336,36 @@ def test_match_beside_what_is_not_on_the_source() -> None:
     assert world.values()[-12:] == list(range(28, 40))
 
 
+@pytest.mark.parametrize("gone", ["retention", "compaction", "all of it"])
+def test_match_of_a_record_whose_twin_is_gone(gone: str) -> None:
+    """The copy of a record that the source has lost is not taken for a later one that is like it."""
+    world = SeedWorld()
+    numbers = (*range(100), 5, *range(101, 120))
+    keyed = [Message(key=b"%d" % each, value=b"v", timestamp_ms=BASE_MS + each * 1000) for each in numbers]
+    world.pair.us.produce("orders", 0, *keyed)
+    world.copy_by_hand(*keyed[:50])
+    if gone == "compaction":
+        world.pair.us.compact("orders", 0)
+    else:
+        world.pair.us.advance_log_start("orders", 0, 10 if gone == "retention" else 60)
+    with pytest.raises(SeedRefused, match="older one like it that is gone"):
+        world.seed("match")
+
+
+def test_match_is_at_rest() -> None:
+    """Between runs over committed transactions a second match changes nothing: only markers lie in between."""
+    world = SeedWorld()
+    world.pair.us.transaction("orders", 0, *world.numbered(10), outcome=Outcome.COMMITTED)
+    world.copy_by_hand(*world.numbered(10))
+    world.seed("match")
+    world.run()
+    incidents = world.incidents()
+    for _ in range(2):
+        report = world.seed("match")
+        assert (report.changes, world.incidents()) == (0, incidents)
+        world.run()
+
+
 def test_match_that_is_not_sure() -> None:
     """Records that are alike tell no place, and a target whose records the source has not either: both are refused."""
     for source, target in (

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.errors import (
+    ChangedMeanwhile,
+    CommitNotVisible,
     MirrorError,
     SourceTopicRecreated,
     TargetTopicGone,
@@ -83,6 +85,53 @@ def test_a_topic_that_changes_while_a_run_copies(
     copied = world.values() if "us.orders" in world.pair.eu.topics else []
     assert all(value < 8 for value in copied)
     assert len(copied) <= 2 * (chunk - 1)
+
+
+@pytest.mark.parametrize("change", [remake_source, remake_target], ids=["source", "target"])
+def test_a_change_that_the_flow_accepts(change: Callable[[SeedWorld], None]) -> None:
+    """While a run copies it ends that run alone, worth a retry, with how far it got; the next one accepts it."""
+    world = SeedWorld()
+    world.write(5)
+    world.run()
+    world.write(5, first=5)
+    world.flow = world.flow.model_copy(update={"on_recreated": "restart"})
+    world.pair.hooks.after = lambda step: change(world) if step == "copy" else None
+    with pytest.raises(ChangedMeanwhile) as caught:
+        world.run()
+    assert caught.value.retriable
+    assert "on_recreated: restart accepts it" in str(caught.value)
+    assert change is remake_target or "up to offset 5" in str(caught.value)
+    world.pair.hooks.after = lambda step: None
+    world.run()
+    assert world.values()[-3:] == ([547, 548, 549] if change is remake_source else [7, 8, 9])
+
+
+def test_a_target_topic_made_anew_behind_a_commit() -> None:
+    """A commit that cannot be seen is told by its cause, where that is a topic which is another one by now."""
+    world = SeedWorld()
+    world.write(5)
+
+    def not_seen(step: str) -> None:
+        if step == "see":
+            remake_target(world)
+            raise CommitNotVisible(transactional_id="mm2.f.0", seconds=30, partitions=("us.orders-0",))
+
+    world.pair.hooks.before = not_seen
+    with pytest.raises(TargetTopicRecreated):
+        world.run()
+
+
+def test_a_topic_named_in_full_that_is_gone() -> None:
+    """The next run would stop for it, and a status says so before it."""
+    world = SeedWorld()
+    world.flow = world.flow.model_copy(update={"topics": ("orders",)})
+    world.write(5)
+    world.run()
+    assert status(world)["problems"] == []
+    world.pair.us.delete_topic("orders")
+    with pytest.raises(TopicDeleted):
+        world.run()
+    assert [problem["kind"] for problem in status(world)["problems"]] == ["TopicDeleted"]
 
 
 def test_nothing_is_claimed_behind_an_open_transaction() -> None:

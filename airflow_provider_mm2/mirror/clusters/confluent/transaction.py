@@ -75,6 +75,7 @@ class Transactions:
         self._watch = watch
         self.state = State.NEW
         self.failed_code: int | None = None
+        self._lifetime_s = float(str(settings.get("transaction.timeout.ms", 60_000))) / 1000
         config: dict[str, Any] = {**settings, "error_cb": watch}
         try:
             self.producer = Producer(config, logger=client_log)
@@ -159,7 +160,8 @@ class Transactions:
         return None
 
     def flush(self, tick: Tick) -> None:
-        """Wait until nothing is in flight and all of it was taken."""
+        """Wait until all was taken, no longer than the transaction may live: the client may say nothing for ever."""
+        deadline = time.monotonic() + self._lifetime_s
         while True:
             try:
                 left = self.producer.flush(0.2)
@@ -168,6 +170,8 @@ class Transactions:
             self.check()
             if not left:
                 return
+            if time.monotonic() > deadline:
+                raise self._unanswered(f"deliver {left} record(s)", self._lifetime_s)
             tick()
 
     def add_offsets(self, offsets: list[Any], group_metadata: object, tick: Tick) -> None:
