@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
-from airflow_provider_mm2.mirror.recovery.repoint.item_by_item import Wanted
+from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Item, ItemState, Move, Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.values import (
     Held,

@@ -11,7 +11,6 @@ So a process that dies between a change and its record leaves an item that is fo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,7 +18,6 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
     EndpointRefused,
     EndpointUnreachable,
-    MirrorError,
     RepointChangedMeanwhile,
     RepointPlaceMissing,
     RepointRefused,
@@ -27,6 +25,7 @@ from airflow_provider_mm2.mirror.errors import (
     RepointUnreadable,
     RepointValueMissing,
 )
+from airflow_provider_mm2.mirror.recovery.repoint.places import Places, Wanted, Wishes
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Item, ItemState, Json, Move, Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.values import (
     Held,
@@ -52,69 +51,6 @@ TOLD = (
     RepointValueMissing,
 )
 """What becomes an item's problem; anything else, such as what a tick raises, ends the work."""
-
-
-class Places(Protocol):
-    """Where the values are. Keys are the flow's."""
-
-    def where(self, key: str) -> str:
-        """The place of a key, as people name it."""
-
-    def read(self, key: str, tick: Tick) -> Present:
-        """What stands there.
-
-        :raises MirrorError: it cannot be read, or there is no such place.
-        """
-
-    def write(self, key: str, before: Present, after: Present, tick: Tick) -> None:
-        """Put ``after`` there while ``before`` stands there; None removes it.
-
-        :raises RepointChangedMeanwhile: something else stands there by now.
-        :raises MirrorError: it cannot be written.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the flow says of a key: a value, plain or by alias.
-
-    :param may_create: whether it may be missing before.
-    :param one_way: on the side that becomes active alone: whatever is there is overwritten, and undoing leaves it.
-    """
-
-    key: str
-    value: object
-    may_create: bool = False
-    one_way: bool = False
-
-
-class Wishes(Protocol):
-    """Which values a move asks for; those that depend on what stands there read it."""
-
-    def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
-        """The values, in the order in which they are changed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedWishes:
-    """Values that are in the flow itself."""
-
-    values: tuple[Wanted, ...]
-
-    def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
-        """All of them, whatever moves."""
-        return self.values
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unusable:
-    """Wishes of an entry that cannot be used here."""
-
-    error: MirrorError
-
-    def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
-        """None, and why."""
-        raise self.error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,10 +251,3 @@ def _state(now: Present, left: Held, taken: Held, wanted: Wanted, *, secret: boo
     if same(left, taken):
         return ItemState.TO_CHANGE, ""
     return ItemState.UNEXPECTED, f"the flow says {shown(left, secret=False)} for the side that is left"
-
-
-def as_text(value: object) -> object:
-    """A value of the flow for a place that holds text alone: ``true`` and ``9092`` as they are written."""
-    if isinstance(value, Mapping):
-        return {alias: as_text(one) for alias, one in value.items()}
-    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

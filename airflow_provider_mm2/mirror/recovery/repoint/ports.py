@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -175,6 +175,7 @@ class Repointer(Protocol):
         """
 
 
+@runtime_checkable
 class Stops(Protocol):
     """Those that can stop the consumers before the groups' positions are translated, and start them afterwards."""
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import RepointChangedMeanwhile, RepointPlaceMissing, RepointUnreadable
 from airflow_provider_mm2.mirror.recovery.repoint.documents.document import names_near, read_value, with_value
-from airflow_provider_mm2.mirror.recovery.repoint.item_by_item import Wanted, as_text
+from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted, as_text
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Json
 from airflow_provider_mm2.mirror.recovery.repoint.values import Held, Present, same
 from airflow_provider_mm2.mirror.repoint_values import Document, DocumentFormat, format_of
