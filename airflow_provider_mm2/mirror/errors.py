@@ -1476,6 +1476,17 @@ class RepointValueMissing(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class SecretInRepoint(SettingsError):
+    """An entry of ``repoint`` of a flow used under Airflow holds a secret in plain text."""
+
+    name: str
+    keys: tuple[str, ...]
+    found: ClassVar[str] = "{name!r} of the flow's repoint: holds secrets in plain text: {keys}"
+    likely_cause: ClassVar[str] = "they were pasted from the application's own configuration"
+    next_move: ClassVar[str] = "write ${{NAME}} and set the variable on the workers, for each side where they differ"
+
+
+@dataclass(kw_only=True, eq=False)
 class RepointPlaceMissing(MirrorError):
     """What is to be changed is not there."""
 

@@ -11,12 +11,15 @@ from typing import Any
 import httpx
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import EndpointRefused, RepointChangedMeanwhile, RepointPlaceMissing
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.recovery.repoint.connect import ConnectRest
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move, Stops
+from airflow_provider_mm2.mirror.recovery.repoint.web import Web
 from tests.java.connect_worker import connect_worker
 from tests.mirror.recovery.repoint.moves import Noted, die_in, planned, repointer, states
 
@@ -38,8 +41,12 @@ class Sink:
     def __init__(self, url: str, pair: LocalPair, topic: str, folder: Path) -> None:
         self.url, self.name, self.topic, self.file = url, f"sink-{topic}", topic, folder / "sink.txt"
         sides = {"us": (pair.source, topic), "eu": (pair.target, f"us.{topic}")}
-        self.addresses = {alias: cluster.bootstrap_servers for alias, (cluster, _) in sides.items()}
+        self.addresses = {
+            alias: str(cluster.client_settings["bootstrap.servers"]) for alias, (cluster, _) in sides.items()
+        }
         for alias, (_, name) in sides.items():
+            made = AdminClient({"bootstrap.servers": self.addresses[alias]}).create_topics([NewTopic(name, 1, 1)])
+            made[name].result(LIMIT_S)
             producer = Producer({"bootstrap.servers": self.addresses[alias]})
             for number in range(10):
                 producer.produce(name, f"{alias}-{number}", partition=0)
@@ -141,8 +148,9 @@ def test_killed_in_the_middle(sink: Sink, onwards: str) -> None:
 
 def test_somebody_else(sink: Sink) -> None:
     """A connector that is not there; one that was changed since the plan; what stood paused is not resumed."""
-    with pytest.raises(RepointPlaceMissing):
-        raise_first(sink, f"{sink.name}x")
+    rest = ConnectRest(web=Web(url=sink.url), wait_s=1)
+    with pytest.raises(RepointPlaceMissing, match=f"near it: {sink.name}"):
+        rest.names((f"{sink.name}x",), no_tick)
     made = repointer(**sink.item)
     assert isinstance(made, Stops)
     sink.ask("PUT", "pause")
@@ -155,11 +163,3 @@ def test_somebody_else(sink: Sink) -> None:
     made.start(stopped, Noted(), no_tick)
     assert sink.ask("GET", "status")["connector"]["state"] == "PAUSED"
     assert json.loads(json.dumps(stopped.to_json()))["items"][0]["before"] == "PAUSED"
-
-
-def raise_first(sink: Sink, name: str) -> None:
-    """Ask for a connector that is not there."""
-    from airflow_provider_mm2.mirror.recovery.repoint.connect import ConnectRest
-    from airflow_provider_mm2.mirror.recovery.repoint.web import Web
-
-    ConnectRest(web=Web(url=sink.url), wait_s=1).names((name,), no_tick)
