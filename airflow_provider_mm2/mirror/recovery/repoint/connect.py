@@ -122,12 +122,12 @@ class ConnectPlaces:
 
     def where(self, key: str) -> str:
         """What of which connector."""
-        name, what, rest = _parts(key)
+        name, what, rest = parts_of(key)
         return f"{rest if what == CONFIG else f'offsets of {rest}'} of connector {name} at {self.rest.web.url}"
 
     def read(self, key: str, tick: Tick) -> Present:
         """A value of the configuration, or the offsets of the partitions that the key names."""
-        name, what, rest = _parts(key)
+        name, what, rest = parts_of(key)
         if what == CONFIG:
             config = self.rest.config(name, tick)
             return Held(config[rest]) if rest in config else None
@@ -137,7 +137,7 @@ class ConnectPlaces:
 
     def write(self, key: str, before: Present, after: Present, tick: Tick) -> None:
         """Write the whole configuration with one value changed, or alter the offsets of a stopped connector."""
-        name, what, rest = _parts(key)
+        name, what, rest = parts_of(key)
         config = self.rest.config(name, tick)
         if what == OFFSETS:
             self._alter(name, after, config, tick)
@@ -162,7 +162,8 @@ class ConnectPlaces:
         self.rest.change("PATCH", name, "offsets", {"offsets": offsets}, config, tick)
 
 
-def _parts(key: str) -> tuple[str, str, str]:
+def parts_of(key: str) -> tuple[str, str, str]:
+    """The connector, what of it, and the rest of a key."""
     for what in (CONFIG, OFFSETS):
         name, found, rest = key.partition(f"/{what}/")
         if found:

@@ -16,6 +16,7 @@ from airflow_provider_mm2.mirror.recovery.repoint.connect import (
     ConnectWishes,
     StateWishes,
 )
+from airflow_provider_mm2.mirror.recovery.repoint.connect_stopped import StoppedSinks, StoppingSinks
 from airflow_provider_mm2.mirror.recovery.repoint.consul import ConsulStore
 from airflow_provider_mm2.mirror.recovery.repoint.etcd import EtcdStore
 from airflow_provider_mm2.mirror.recovery.repoint.file import FilePlaces
@@ -168,11 +169,11 @@ def _connect(settings: ConnectRepoint) -> Repointer:
     )
     places = ConnectPlaces(rest=rest)
     if settings.stop == "leave":
-        return ItemByItem(**_named(settings), places=places, wishes=wishes)
+        return StoppedSinks(**_named(settings), places=places, wishes=wishes, rest=rest)
     state = "STOPPED" if settings.stop == "stop" else "PAUSED"
     states = StateWishes(rest=rest, connectors=settings.connectors, state=state)
     running = ItemByItem(**_named(settings), places=ConnectStates(rest=rest), wishes=states)
-    return Stopping(**_named(settings), places=places, wishes=wishes, running=running)
+    return StoppingSinks(**_named(settings), places=places, wishes=wishes, running=running, rest=rest)
 
 
 def _kubernetes(settings: KubernetesRepoint) -> Repointer:

@@ -131,8 +131,9 @@ class ItemByItem:
             state=state,
             detail=detail,
         )
-        before = SIDE_TAKEN if same(now, taken) else SIDE_LEFT if same(now, left) else _recorded(now, secret=secret)
-        after = SIDE_TAKEN if secret else _recorded(taken, secret=False)
+        side = SIDE_TAKEN if same(now, taken) else SIDE_LEFT if same(now, left) else None
+        before = side if secret else _recorded(now)
+        after = SIDE_TAKEN if secret else _recorded(taken)
         return item, {"before": before, "after": after, "secret": secret, "one_way": wanted.one_way}
 
     def _carried_out(self, plan: RepointPlan, number: int, note: Note, tick: Tick, step: _Step) -> RepointPlan:
@@ -234,15 +235,15 @@ def _is_one_way(plan: RepointPlan, number: int) -> bool:
     return bool(plan.recorded["entries"][number].get("one_way"))
 
 
-def _recorded(present: Present, *, secret: bool) -> Json:
-    """A value as it is recorded; of a secret that the flow does not know there is nothing to record."""
-    return None if present is None or secret else {"value": present.value}
+def _recorded(present: Present) -> Json:
+    """A value as it is recorded; of a secret only its side is, and of one that is neither side's nothing."""
+    return None if present is None else {"value": present.value}
 
 
 def _state(now: Present, left: Held, taken: Held, wanted: Wanted, *, secret: bool) -> tuple[ItemState, str]:
     if same(now, taken):
         return ItemState.IN_PLACE, ""
-    if now is None and not wanted.may_create:
+    if now is None and not (wanted.may_create or wanted.one_way):
         return ItemState.PROBLEM, "it is not there; 'create: true' would add it"
     if now is None or same(now, left):
         return ItemState.TO_CHANGE, ""

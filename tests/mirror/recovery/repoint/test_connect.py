@@ -15,7 +15,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
-from airflow_provider_mm2.mirror.errors import EndpointRefused, RepointChangedMeanwhile, RepointPlaceMissing
+from airflow_provider_mm2.mirror.errors import (
+    EndpointRefused,
+    RepointChangedMeanwhile,
+    RepointPlaceMissing,
+    RepointRefused,
+)
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.repoint.connect import ConnectRest
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move, Stops
@@ -45,8 +50,8 @@ class Sink:
             alias: str(cluster.client_settings["bootstrap.servers"]) for alias, (cluster, _) in sides.items()
         }
         for alias, (_, name) in sides.items():
-            made = AdminClient({"bootstrap.servers": self.addresses[alias]}).create_topics([NewTopic(name, 1, 1)])
-            made[name].result(LIMIT_S)
+            admin = AdminClient({"bootstrap.servers": self.addresses[alias]})
+            admin.create_topics([NewTopic(name, 1, 1)])[name].result(LIMIT_S)
             producer = Producer({"bootstrap.servers": self.addresses[alias]})
             for number in range(10):
                 producer.produce(name, f"{alias}-{number}", partition=0)
@@ -115,9 +120,9 @@ def test_forth_and_back(sink: Sink) -> None:
     before = sink.ask("GET", "config")
     plan = planned(made, sink.move)
     assert states(plan) == ["to change"] * 4
-    with pytest.raises(EndpointRefused, match="STOPPED state before their offsets can be modified"):
+    with pytest.raises(RepointRefused, match="is RUNNING, and its offsets can be set only while it is stopped"):
         made.apply(plan, note, no_tick)
-    assert states(note.last) == ["in place already"] * 3 + ["problem"]
+    assert sink.ask("GET", "config") == before
     stopped = made.stop(sink.move, note, no_tick)
     assert (stopped.items[0].before, sink.ask("GET", "status")["connector"]["state"]) == ("RUNNING", "STOPPED")
     done = made.apply(plan, note, no_tick)
@@ -149,6 +154,8 @@ def test_killed_in_the_middle(sink: Sink, onwards: str) -> None:
 def test_somebody_else(sink: Sink) -> None:
     """A connector that is not there; one that was changed since the plan; what stood paused is not resumed."""
     rest = ConnectRest(web=Web(url=sink.url), wait_s=1)
+    with pytest.raises(EndpointRefused, match="Partitions / offsets need to be provided"):
+        rest.change("PATCH", sink.name, "offsets", {"offsets": []}, {}, no_tick)
     with pytest.raises(RepointPlaceMissing, match=f"near it: {sink.name}"):
         rest.names((f"{sink.name}x",), no_tick)
     made = repointer(**sink.item)
@@ -157,9 +164,15 @@ def test_somebody_else(sink: Sink) -> None:
     await_so(lambda: sink.ask("GET", "status")["connector"]["state"] == "PAUSED")
     stopped = made.stop(sink.move, Noted(), no_tick)
     plan = planned(made, sink.move)
-    sink.ask("PUT", "config", json={**sink.ask("GET", "config"), "topics": "mine"})
-    with pytest.raises(RepointChangedMeanwhile, match="'mine' by now"):
-        made.apply(plan, Noted(), no_tick)
+    other = {"consumer.override.bootstrap.servers": "127.0.0.1:1"}
+    sink.ask("PUT", "config", json={**sink.ask("GET", "config"), **other})
+    note = Noted()
+    with pytest.raises(RepointChangedMeanwhile, match="is '127.0.0.1:1' by now"):
+        made.apply(plan, note, no_tick)
+    assert states(note.last) == ["in place already", "problem", "to change", "to change"]
+    assert states(made.undo(note.last, note, no_tick)) == ["to change", "unexpected value", "to change", "to change"]
+    config = sink.ask("GET", "config")
+    assert (config["topics"], config["consumer.override.bootstrap.servers"]) == (sink.topic, "127.0.0.1:1")
     made.start(stopped, Noted(), no_tick)
     assert sink.ask("GET", "status")["connector"]["state"] == "PAUSED"
     assert json.loads(json.dumps(stopped.to_json()))["items"][0]["before"] == "PAUSED"
