@@ -167,7 +167,7 @@ def test_somebody_else(sink: Sink) -> None:
     other = {"consumer.override.bootstrap.servers": "127.0.0.1:1"}
     sink.ask("PUT", "config", json={**sink.ask("GET", "config"), **other})
     note = Noted()
-    with pytest.raises(RepointChangedMeanwhile, match="is '127.0.0.1:1' by now"):
+    with pytest.raises(RepointChangedMeanwhile, match=r"is '127\.0\.0\.1:1' by now"):
         made.apply(plan, note, no_tick)
     assert states(note.last) == ["in place already", "problem", "to change", "to change"]
     assert states(made.undo(note.last, note, no_tick)) == ["to change", "unexpected value", "to change", "to change"]
