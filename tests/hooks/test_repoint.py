@@ -145,6 +145,8 @@ def test_without_airflow(item: dict[str, Any], told: str) -> None:
     assert told in plan.items[0].detail
     assert "to us" in made.undo(plan, note, no_tick).items[0].detail
     assert states(made.verify(plan, no_tick)) == ["to do in Airflow"]
+    (made,) = make_repointers(flow_with({**item, "groups": ["billing"]}))
+    assert planned(made).detail == "none of its groups moves (billing)"
 
 
 def test_what_is_not_there(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:

@@ -203,10 +203,10 @@ def _to_do(settings: Any) -> Repointer:
         subject = f"Connection {settings.connection}"
     if isinstance(settings, HttpRepoint):
         subject = f"what {subject} leads to{settings.path}"
-    whole = getattr(settings, "value", None) or getattr(settings, "body", None)
+    whole = getattr(settings, "value", getattr(settings, "body", None))
     values = settings.set if whole is None else {"the whole": whole}
     wanted = tuple(Wanted(key=key, value=value) for key, value in values.items())
-    return ToDoInAirflow(name=settings.label, kind=settings.kind, subject=subject, values=wanted)
+    return ToDoInAirflow(**_named(settings), subject=subject, values=wanted)
 
 
 _STOPPING: dict[str, Callable[[Any], Repointer]] = {"connect": _connect, "kubernetes": _kubernetes}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
-from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted
+from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted, concerns
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Item, ItemState, Move, Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.values import (
     Held,
@@ -29,9 +29,13 @@ class ToDoInAirflow:
     kind: str
     subject: str
     values: tuple[Wanted, ...]
+    groups: tuple[str, ...] = ()
 
     def plan(self, move: Move, tick: Tick) -> RepointPlan:
         """The change, as a person makes it."""
+        if not concerns(self.groups, move):
+            detail = f"none of its groups moves ({', '.join(self.groups)})"
+            return RepointPlan(name=self.name, kind=self.kind, items=(), detail=detail)
         items = tuple(self._item(wanted, move) for wanted in self.values)
         return RepointPlan(
             name=self.name, kind=self.kind, items=items, recorded={"move": move.without_offsets().to_json()}
@@ -48,6 +52,8 @@ class ToDoInAirflow:
 
     def undo(self, plan: RepointPlan, note: Note, tick: Tick) -> RepointPlan:
         """The change back, as a person makes it."""
+        if plan.recorded is None:
+            return plan
         move = Move.from_json(plan.recorded["move"])
         back = self.plan(replace(move, from_alias=move.to_alias, to_alias=move.from_alias), tick)
         undone = replace(plan, items=back.items)

@@ -10,7 +10,6 @@ So a process that dies between a change and its record leaves an item that is fo
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -25,7 +24,7 @@ from airflow_provider_mm2.mirror.errors import (
     RepointUnreadable,
     RepointValueMissing,
 )
-from airflow_provider_mm2.mirror.recovery.repoint.places import Places, Wanted, Wishes
+from airflow_provider_mm2.mirror.recovery.repoint.places import Places, Wanted, Wishes, concerns
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Item, ItemState, Json, Move, Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.values import (
     Held,
@@ -69,7 +68,7 @@ class ItemByItem:
     def plan(self, move: Move, tick: Tick) -> RepointPlan:
         """What there is to change; only reads."""
         empty = RepointPlan(name=self.name, kind=self.kind, items=())
-        if not self._concerns(move):
+        if not concerns(self.groups, move):
             return replace(empty, detail=f"none of its groups moves ({', '.join(self.groups)})")
         try:
             wanted = self.wishes.wanted(move, tick)
@@ -107,10 +106,6 @@ class ItemByItem:
         if plan.recorded is None:
             return plan
         return replace(plan, items=tuple(self._looked_at(plan, number, tick) for number in range(len(plan.items))))
-
-    def _concerns(self, move: Move) -> bool:
-        matches = any(re.fullmatch(pattern, group) for pattern in self.groups for group in move.groups)
-        return matches or not self.groups
 
     def _planned(self, wanted: Wanted, move: Move, tick: Tick) -> tuple[Item, dict[str, Json]]:
         where = self.places.where(wanted.key)

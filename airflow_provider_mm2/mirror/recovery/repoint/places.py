@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -73,6 +74,11 @@ class Unusable:
     def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
         """None, and why."""
         raise self.error
+
+
+def concerns(patterns: Sequence[str], move: Move) -> bool:
+    """Whether a move is of one of these groups; without patterns every one is."""
+    return not patterns or any(re.fullmatch(pattern, group) for pattern in patterns for group in move.groups)
 
 
 def as_text(value: object) -> object:
