@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airflow.sdk import BaseHook
 
 from airflow_provider_mm2.mirror.clusters.config import is_secret, plain_secrets, resolve_settings
-from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow, Stopped
+from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow, SecretInRepoint, Stopped
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
 
@@ -140,9 +140,18 @@ def refuse_plain_secrets(flow: MirrorFlow) -> None:
     """Refuse secrets in plain text: what a flow holds ends in Airflow's database and pages.
 
     :raises SecretInFlow: with the names of the settings.
+    :raises SecretInRepoint: with those of an entry of ``repoint``.
     """
     for cluster in (flow.source, flow.target):
         refuse_plain_secrets_in(cluster.alias, cluster.settings or {})
+    if flow.repoint:
+        # Imported here: parsing a DAG loads nothing that only a failover needs.
+        from airflow_provider_mm2.mirror.recovery.repoint.plain_secrets import plain_secrets_in
+
+        for item in flow.repoint:
+            keys = plain_secrets_in(item)
+            if keys:
+                raise SecretInRepoint(name=item.label, keys=keys)
 
 
 def refuse_plain_secrets_in(alias: str, settings: Mapping[str, object]) -> None:

@@ -1470,3 +1470,107 @@ class NotReopenable(MirrorError):
         "applications have worked on the target since, and the source does not have what they wrote"
     )
     next_move: ClassVar[str] = "come home by `mm2 failback {flow}`, which brings it over"
+
+
+# --- applications' configuration ---
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointValueMissing(SettingsError):
+    """What a value of ``repoint`` is made of is not known here."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "the new value of {where} cannot be told: {problem}"
+    likely_cause: ClassVar[str] = "a variable that is set on another machine, or a topic that has not been mirrored yet"
+    next_move: ClassVar[str] = "export the variable where this runs, or correct the placeholder in the flow's repoint:"
+
+
+@dataclass(kw_only=True, eq=False)
+class SecretInRepoint(SettingsError):
+    """An entry of ``repoint`` of a flow used under Airflow holds a secret in plain text."""
+
+    name: str
+    keys: tuple[str, ...]
+    found: ClassVar[str] = "{name!r} of the flow's repoint: holds secrets in plain text: {keys}"
+    likely_cause: ClassVar[str] = "they were pasted from the application's own configuration"
+    next_move: ClassVar[str] = "write ${{NAME}} and set the variable on the workers, for each side where they differ"
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointPlaceMissing(MirrorError):
+    """What is to be changed is not there."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "{where} is not there: {problem}"
+    likely_cause: ClassVar[str] = "a misspelt path or key, or the application's configuration lies on another machine"
+    next_move: ClassVar[str] = "correct it in the flow's repoint:, or add the key with create: true"
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointUnreadable(MirrorError):
+    """A place of applications' configuration cannot be read or written safely."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "{where} cannot be used: {problem}"
+    likely_cause: ClassVar[str] = "rights that are missing, or a document of another format than the flow says"
+    next_move: ClassVar[str] = "look at it by hand; docs/how-to/repoint.md tells what each kind takes"
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointChangedMeanwhile(MirrorError):
+    """Somebody else changed a value between the plan and now."""
+
+    where: str
+    now: str
+    expected: str
+    found: ClassVar[str] = "{where} is {now!r} by now, and was {expected!r}: it is not overwritten"
+    likely_cause: ClassVar[str] = "a deployment or a colleague changed it since the plan was made"
+    next_move: ClassVar[str] = "look at who changed it; make a new plan to go on, or undo what was done so far"
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointRefused(MirrorError):
+    """A repoint has items that cannot be carried out; nothing of it was changed."""
+
+    name: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "{name!r} was not repointed: {problems}"
+    likely_cause: ClassVar[str] = "the plan could not see everything, or the flow was changed since"
+    next_move: ClassVar[str] = "mend what is named and make a new plan; nothing of this one was changed"
+
+
+@dataclass(kw_only=True, eq=False)
+class EndpointUnreachable(RetriableError):
+    """A service that holds configuration gave no answer, or not now."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "{where} gave no usable answer: {problem}"
+    likely_cause: ClassVar[str] = "the service is down, starting or busy, or a firewall or TLS setting is in between"
+    next_move: ClassVar[str] = "try the address from this machine; what was changed before stays on record"
+
+
+@dataclass(kw_only=True, eq=False)
+class EndpointRefused(MirrorError):
+    """A service that holds configuration refused a request."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "{where} refused it: {problem}"
+    likely_cause: ClassVar[str] = "credentials or rights that are missing, or a value that the service does not take"
+    next_move: ClassVar[str] = "correct 'auth' or the value in the flow's repoint:, and resume"
+
+
+@dataclass(kw_only=True, eq=False)
+class RepointTooSlow(RetriableError):
+    """What was asked for was taken, and did not come about within the limit."""
+
+    where: str
+    seconds: float
+    problem: str
+    found: ClassVar[str] = "{where} was not done within {seconds:.0f} s: {problem}"
+    likely_cause: ClassVar[str] = "pods that do not get ready, or a cluster that keeps rebalancing"
+    next_move: ClassVar[str] = "look at its events or its log; raise wait_s, and resume: what is done is passed"

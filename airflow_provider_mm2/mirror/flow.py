@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     AwareDatetime,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN, FlowModel, Pattern, Setting
+from airflow_provider_mm2.mirror.repoint_rules import check_repoint
+from airflow_provider_mm2.mirror.repoint_settings import RepointSettings
 from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
 
@@ -42,24 +44,7 @@ DEFAULT_CONFIG_EXCLUDE = (
 )
 """Source: MirrorMaker 2, ``DefaultConfigPropertyFilter.CONFIG_PROPERTIES_EXCLUDE_DEFAULT``."""
 
-NAME_PATTERN = r"[a-zA-Z0-9_\-]+"
-
-
-def _compiles(pattern: str) -> str:
-    """Refuse a regular expression that does not compile, saying where."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        at = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"{pattern!r} is not a regular expression: {error.msg}{at}") from None
-    if not pattern:
-        raise ValueError("an empty pattern matches nothing; leave it out")
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_compiles)]
 TopicPattern = Annotated[Pattern, AfterValidator(check_topic_pattern)]
-Setting = str | int | float | bool
 
 
 class Cut(str, Enum):
@@ -69,13 +54,7 @@ class Cut(str, Enum):
     END = "end"
 
 
-class _Settings(BaseModel):
-    """Base: frozen, unknown keys refused, no coercion of one type into another beyond the obvious."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
-
-
-class ClusterSettings(_Settings):
+class ClusterSettings(FlowModel):
     """One cluster: an ``alias`` and either librdkafka ``settings`` or the id of an Airflow ``connection``."""
 
     alias: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
@@ -100,14 +79,14 @@ class ClusterSettings(_Settings):
         return self
 
 
-class Chunk(_Settings):
+class Chunk(FlowModel):
     """Limits of one transaction."""
 
     seconds: float = Field(default=5, gt=0, le=300)
     bytes: StrictInt = Field(default=256 * 1024 * 1024, ge=1024)
 
 
-class TopicSync(_Settings):
+class TopicSync(FlowModel):
     """What is carried over of a topic besides its records.
 
     :param use_defaults_from: what a topic on the target has where its source overrides nothing: the target's own, or
@@ -141,7 +120,7 @@ def _start_of(value: object) -> object:
     return value
 
 
-class DagSettings(_Settings):
+class DagSettings(FlowModel):
     """The DAG made from the flow's file.
 
     :param schedule: a cron expression (in UTC), a preset such as ``@hourly``, ``@once``, ``@continuous``, or None.
@@ -180,7 +159,7 @@ class DagSettings(_Settings):
         return self
 
 
-class MirrorFlow(_Settings):
+class MirrorFlow(FlowModel):
     """A flow: one direction of mirroring between two clusters.
 
     :param name: unique on the target; part of every internal name (letters, digits, ``_`` and ``-``).
@@ -191,6 +170,7 @@ class MirrorFlow(_Settings):
         ``end`` copies all there is.
     :param strict: refuse a run whose interval does not begin where the last one ended.
     :param delivery: ``exactly_once`` by transactions, ``at_least_once`` where the target has none for us.
+    :param repoint: what a failover changes in the applications' configuration.
     :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
     """
 
@@ -228,6 +208,7 @@ class MirrorFlow(_Settings):
     lease_wait_s: float = Field(default=60, gt=0)
     silence_limit_s: StrictInt = Field(default=60, ge=5)
     lso_stuck_s: StrictInt = Field(default=900, ge=1)
+    repoint: tuple[RepointSettings, ...] = ()
     dag: DagSettings = DagSettings()
 
     @field_validator("topics", "topics_exclude", "groups", "groups_exclude", mode="before")
@@ -249,6 +230,15 @@ class MirrorFlow(_Settings):
     def _is_a_policy(cls, value: str) -> str:
         if value not in ("default", "identity") and "." not in value:
             raise ValueError("give 'default', 'identity' or the dotted path of a class")
+        return value
+
+    @field_validator("repoint")
+    @classmethod
+    def _fits_the_flow(cls, value: tuple[RepointSettings, ...], info: ValidationInfo) -> tuple[RepointSettings, ...]:
+        known = info.data
+        if {"source", "target", "topics", "topics_exclude"} <= known.keys():  # else each has a problem of its own
+            aliases = (known["source"].alias, known["target"].alias)
+            check_repoint(value, aliases, known["topics"], known["topics_exclude"])
         return value
 
     @model_validator(mode="after")
@@ -274,12 +264,13 @@ class MirrorFlow(_Settings):
         return import_files([(label, properties)])
 
     def serialize(self) -> dict[str, Any]:
-        """What may be shown of the flow: all that differs from the defaults, without the clusters' settings.
+        """What may be shown of the flow: all that differs from the defaults, without settings and repoint's values.
 
         Airflow calls a method of this name for what its pages show of a task's arguments.
         """
-        hidden = {"source": {"settings"}, "target": {"settings"}}
-        return self.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
+        hidden: Any = {"source": {"settings"}, "target": {"settings"}, "repoint": True}
+        shown = self.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
+        return {**shown, "repoint": [item.label for item in self.repoint]} if self.repoint else shown
 
     @property
     def chunk_seconds(self) -> float:

@@ -16,8 +16,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_mm2.mirror.errors import FlowInvalid, FlowNotFound
-from airflow_provider_mm2.mirror.flow import NAME_PATTERN, DagSettings, MirrorFlow
+from airflow_provider_mm2.mirror.flow import DagSettings, MirrorFlow
 from airflow_provider_mm2.mirror.flow_problems import describe, place_name
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
 from airflow_provider_mm2.mirror.yaml_lines import Place, YamlDocument, YamlFault, read_yaml
 
 FLOWS_VARIABLE = "MM2_FLOWS"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Union, get_args, get_origin
 
@@ -12,7 +12,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.flow_values import PlacedProblems
+from airflow_provider_mm2.mirror.repoint_settings import RepointSettings, repoint_models
 from airflow_provider_mm2.mirror.yaml_lines import Place
+
+_TAGGED = object()
+"""Stands for an item of which only its ``kind`` tells the model."""
 
 _WORDS = {
     "missing": "this key is missing",
@@ -33,6 +38,10 @@ def describe(error: ValidationError) -> list[tuple[Place, str]]:
     details = error.errors(include_url=False, include_input=False)
     places = [_place(detail) for detail in details]
     for detail, place in zip(details, places, strict=True):
+        placed = detail.get("ctx", {}).get("error")
+        if isinstance(placed, PlacedProblems):
+            found.update({(*place, *below): text for below, text in placed.problems})
+            continue
         follows = detail["type"] == "too_short" and any(other[: len(place)] == place != other for other in places)
         if not follows:
             found.setdefault(place, _text(detail, place))
@@ -55,14 +64,23 @@ def _shown(part: str | int) -> str:
 
 def _place(detail: ErrorDetails) -> Place:
     """The location without what pydantic adds for the kinds of a union, and ``[key]`` for a key."""
-    parts: list[str | int] = []
+    place = tuple(part for part, _ in _steps(detail["loc"]))
+    return (*place, "kind") if detail["type"].startswith("union_tag") else place
+
+
+def _steps(location: tuple[str | int, ...]) -> Iterator[tuple[str | int, object]]:
+    """Each part of a location that is a place, with the type there; the tag of a union's item is none."""
     model: object = MirrorFlow
-    for part in detail["loc"]:
+    tagged = False
+    for part in location:
+        if tagged:
+            model, tagged = repoint_models().get(str(part)), False
+            continue
         if model is None:
-            break
-        parts.append(part)
+            return
         model = _below(model, part)
-    return tuple(parts)
+        tagged = model is _TAGGED
+        yield part, model
 
 
 def _below(model: object, part: str | int) -> object:
@@ -71,6 +89,8 @@ def _below(model: object, part: str | int) -> object:
         known = model.model_fields.get(str(part))
         return None if known is None else _container(known.annotation)
     kinds = [kind for kind in get_args(model) if kind is not Ellipsis]
+    if RepointSettings in kinds:
+        return _TAGGED
     return _container(kinds[-1]) if kinds else None
 
 
@@ -88,7 +108,11 @@ def _container(annotation: object) -> object:
 def _text(detail: ErrorDetails, place: Place) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return _unknown(place)
+        return _unknown(detail, place)
+    if kind == "union_tag_not_found":
+        return _WORDS["missing"]
+    if kind == "union_tag_invalid":
+        return f"there are {', '.join(repoint_models())}"
     if place[-2:-1] == ("settings",):
         return "give text, a number, true or false"
     if kind == "value_error":
@@ -96,16 +120,18 @@ def _text(detail: ErrorDetails, place: Place) -> str:
     return _WORDS.get(kind, detail["msg"][:1].lower() + detail["msg"][1:])
 
 
-def _unknown(place: Place) -> str:
-    known = _known_keys(place[:-1])
+def _unknown(detail: ErrorDetails, place: Place) -> str:
+    known = _known_keys(detail["loc"][:-1])
     nearest = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
     if nearest:
         return f"unknown key; did you mean {nearest[0]!r}?"
     return f"unknown key; there are {', '.join(sorted(known))}"
 
 
-def _known_keys(place: Place) -> list[str]:
+def _known_keys(location: tuple[str | int, ...]) -> list[str]:
     model: object = MirrorFlow
-    for part in place:
-        model = _below(model, part)
+    if location:
+        tag = repoint_models().get(str(location[2])) if location[0] == "repoint" and len(location) > 2 else None
+        is_item = tag is not None and len(location) == 3
+        model = tag if is_item else [model for _, model in _steps(location)][-1]
     return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []

@@ -61,6 +61,7 @@ def test_defaults() -> None:
         "lease_wait_s": 60,
         "silence_limit_s": 60,
         "lso_stuck_s": 900,
+        "repoint": (),
     }
     assert (sync["create"], sync["grow"], sync["configs"]) == (True, True, True)
     assert (dag["timetable"], dag["catchup"], dag["paused"]) == ("trigger", False, None)

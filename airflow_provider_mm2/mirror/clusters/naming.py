@@ -11,7 +11,8 @@ import zlib
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.errors import PolicyNotUsable
-from airflow_provider_mm2.mirror.flow import NAME_PATTERN, MirrorFlow
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 HEARTBEATS_TOPIC = "heartbeats"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 
-from airflow_provider_mm2.mirror.flow import Setting
+from airflow_provider_mm2.mirror.flow_values import Setting
 from airflow_provider_mm2.mirror.mm2_import import client_keys, reasons
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
 from airflow_provider_mm2.mirror.mm2_import.security import add_sasl, add_tls

@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from airflow_provider_mm2.mirror.errors import ImportRefused
-from airflow_provider_mm2.mirror.flow import NAME_PATTERN, MirrorFlow
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.flow_problems import describe, place_name
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
 from airflow_provider_mm2.mirror.mm2_import.cluster_settings import Side, cluster_settings
 from airflow_provider_mm2.mirror.mm2_import.connectors import read_connectors
 from airflow_provider_mm2.mirror.mm2_import.dedicated import read_dedicated

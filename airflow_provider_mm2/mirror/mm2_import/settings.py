@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters.config import is_secret
-from airflow_provider_mm2.mirror.flow import Setting
+from airflow_provider_mm2.mirror.flow_values import Setting
 from airflow_provider_mm2.mirror.mm2_import import reasons
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
 from airflow_provider_mm2.mirror.mm2_import.values import environment_variable, is_provided, variables_in

@@ -1,0 +1,40 @@
+"""Sinks are repointed while they are stopped: one that runs would read the other cluster from anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import RepointRefused
+from airflow_provider_mm2.mirror.recovery.repoint.connect import OFFSETS, ConnectRest, parts_of
+from airflow_provider_mm2.mirror.recovery.repoint.item_by_item import ItemByItem
+from airflow_provider_mm2.mirror.recovery.repoint.ports import Note, RepointPlan
+from airflow_provider_mm2.mirror.recovery.repoint.stopping import Stopping
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedSinks(ItemByItem):
+    """A repointer of sinks that somebody else stops."""
+
+    rest: ConnectRest
+
+    def apply(self, plan: RepointPlan, note: Note, tick: Tick) -> RepointPlan:
+        """Change item by item, when every connector whose offsets are to be set is stopped.
+
+        :raises RepointRefused: one is not; nothing was changed.
+        """
+        entries = [] if plan.recorded is None else plan.recorded["entries"]
+        parts = [parts_of(entry["key"]) for entry in entries]
+        running = []
+        for name in sorted({name for name, what, _ in parts if what == OFFSETS}):
+            state = self.rest.status(name, tick)["connector"]["state"]
+            if state != "STOPPED":
+                running.append(f"connector {name} is {state}, and its offsets can be set only while it is stopped")
+        if running:
+            raise RepointRefused(name=self.name, problems=tuple(running))
+        return super().apply(plan, note, tick)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppingSinks(StoppedSinks, Stopping):
+    """A repointer of sinks that stops them itself, when it is asked to."""

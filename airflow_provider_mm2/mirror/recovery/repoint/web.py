@@ -1,0 +1,116 @@
+"""HTTP with time limits, TLS, a log-in, and errors that show no body; only what reads is tried again."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import EndpointRefused, EndpointUnreachable, RepointUnreadable
+from airflow_provider_mm2.mirror.recovery.repoint.ticking import pause, ticked
+from airflow_provider_mm2.mirror.recovery.repoint.values import with_environment
+from airflow_provider_mm2.mirror.repoint_values import OverHttp, Tls
+
+READ_ATTEMPTS = 3
+_BUSY = (429, 502, 503, 504)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Web:
+    """One endpoint.
+
+    :param taken: statuses besides 2xx that are answers, such as 404 where a key may be missing.
+    """
+
+    url: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tls: Tls = field(default_factory=Tls)
+    timeout_s: float = 10
+
+    def get(self, path: str, tick: Tick, *, taken: tuple[int, ...] = (), **options: Any) -> httpx.Response:
+        """Read, up to three times where there is no usable answer.
+
+        :raises EndpointUnreachable: there was none.
+        :raises EndpointRefused: it was another status.
+        """
+        for _ in range(READ_ATTEMPTS - 1):
+            try:
+                return self.send("GET", path, tick, taken=taken, **options)
+            except EndpointUnreachable:
+                pause(tick, 0.2)
+        return self.send("GET", path, tick, taken=taken, **options)
+
+    def send(
+        self, method: str, path: str, tick: Tick, *, taken: tuple[int, ...] = (), **options: Any
+    ) -> httpx.Response:
+        """One request, once.
+
+        :raises EndpointUnreachable: no answer, or one that says to come again.
+        :raises EndpointRefused: any other status.
+        """
+        where = f"{method} {self.url}{path}"
+        try:
+            response = ticked(lambda: self._send(method, path, options), tick)
+        except httpx.HTTPError as error:
+            problem = f"{type(error).__name__} ({_cause(error)})"
+            raise EndpointUnreachable(where=where, problem=problem) from None
+        if response.is_success or response.status_code in taken:
+            return response
+        problem = f"status {response.status_code}"
+        if response.status_code in _BUSY or response.status_code >= 500:
+            raise EndpointUnreachable(where=where, problem=problem)
+        raise EndpointRefused(where=where, problem=problem)
+
+    def _send(self, method: str, path: str, options: Mapping[str, Any]) -> httpx.Response:
+        headers = {**self.headers, **options.get("headers", {})}
+        rest = {key: value for key, value in options.items() if key != "headers"}
+        login = None if self.user is None else httpx.BasicAuth(self.user, self.password or "")
+        context = self._context() if self.url.startswith("https") else False
+        with httpx.Client(verify=context, timeout=self.timeout_s, auth=login, trust_env=False) as client:
+            return client.request(method, f"{self.url}{path}", headers=headers, **rest)
+
+    def _context(self) -> ssl.SSLContext:
+        """Trust and identity; the host's name is always checked."""
+        try:
+            context = ssl.create_default_context(cafile=self.tls.ca)
+            if self.tls.certificate is not None:
+                context.load_cert_chain(self.tls.certificate, self.tls.key)
+        except OSError as error:
+            raise RepointUnreadable(where=f"tls of {self.url}", problem=str(error.strerror or error)) from None
+        return context
+
+
+def web_of(settings: OverHttp, url: str, *, headers: Mapping[str, str] | None = None) -> Web:
+    """The endpoint that an item of the flow names, with every ``${NAME}`` filled in.
+
+    :raises RepointValueMissing: there is no such variable.
+    """
+    auth, where = settings.auth, settings.label
+    sent = {name: with_environment(text, where) for name, text in settings.headers.items()}
+    user = password = None
+    if auth is not None and auth.token is not None:
+        sent["Authorization"] = f"Bearer {with_environment(auth.token, where)}"
+    elif auth is not None:
+        user, password = with_environment(auth.user or "", where), with_environment(auth.password or "", where)
+    return Web(
+        url=with_environment(url, where).rstrip("/"),
+        user=user,
+        password=password,
+        headers={**(headers or {}), **sent},
+        tls=settings.tls,
+        timeout_s=settings.timeout_s,
+    )
+
+
+def _cause(error: httpx.HTTPError) -> str:
+    """The system's word for it: httpx's own text may be empty."""
+    cause = error.__cause__ or error.__context__
+    while cause is not None and cause.__cause__ is not None:
+        cause = cause.__cause__
+    return str(cause or error)

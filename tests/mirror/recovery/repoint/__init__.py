@@ -1,0 +1,1 @@
+"""Tests of the repointers, with real files, HTTP and TLS."""
