@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from airflow_provider_mm2.cli.connections import connection_settings
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -17,10 +18,12 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
-from airflow_provider_mm2.mirror.errors import OptionsDisagree
+from airflow_provider_mm2.mirror.clusters.config import resolve_settings
+from airflow_provider_mm2.mirror.errors import OptionsDisagree, SettingsError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.failover import Failover
 from airflow_provider_mm2.mirror.recovery.record import Order
+from airflow_provider_mm2.mirror.recovery.repoint.factory import make_repointers
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.run import process_owner, stopper
@@ -30,6 +33,7 @@ GROUP_COLUMNS = (
     *("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "before", "exact", "lag"),
     *("reread", "not_on_target", "reason"),
 )
+REPOINT_COLUMNS = ("where", "before", "after", "state", "detail")
 STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
 
 
@@ -65,6 +69,9 @@ Reopen = Annotated[
 ]
 Status = Annotated[bool, typer.Option("--status", help="Show the last failover, step by step.")]
 Force = Annotated[bool, typer.Option("--force", help="Go on although the source is still written to or read from.")]
+NoRepoint = Annotated[
+    bool, typer.Option("--no-repoint", help="Leave the applications' configuration alone, whatever the flow lists.")
+]
 Quiet = Annotated[
     int, typer.Option("--quiet", metavar="SECONDS", min=0, help="For how long the source must stand still.")
 ]
@@ -93,6 +100,7 @@ def failover(
     quiet: Quiet = 5,
     stop_wait: StopWait = 120,
     confirm_wait: ConfirmWait = 0,
+    no_repoint: NoRepoint = False,
     as_json: AsJson = False,
 ) -> None:
     """Move consumer groups to the target, exactly; shown first, begun with --apply, never past a person's word."""
@@ -115,6 +123,7 @@ def failover(
             stop_wait_s=stop_wait,
             confirm_wait_s=confirm_wait,
             force=force,
+            skip_repoint=no_repoint,
         )
         target_only = act in (_Act.STATUS, _Act.REOPEN) or _mode(loaded, act, order) is Mode.UNPLANNED
         with clusters(loaded, target_only=target_only) as pair:
@@ -124,11 +133,25 @@ def failover(
                 owner=f"{getpass.getuser()}@{process_owner()}",
                 tick=stopper(stop),
                 report=lambda line: stderr.print(line, soft_wrap=True),
+                repointers=tuple(make_repointers(loaded)),
+                bootstrap=_addresses(loaded),
             )
             report = _done(at_work, act, order, yes=yes, approve=approve)
     _show(report, act, as_json=as_json)
     if report.not_moved:
         raise typer.Exit(FOUND_SOMETHING)
+
+
+def _addresses(flow: MirrorFlow) -> dict[str, str]:
+    """Addresses of both clusters, as far as they are known here: those of a source that is gone may not be."""
+    found: dict[str, str] = {}
+    for cluster in (flow.source, flow.target):
+        try:
+            given = resolve_settings(cluster, connection_settings(cluster.connection) if cluster.connection else None)
+        except SettingsError:
+            continue
+        found[cluster.alias] = str(given["bootstrap.servers"])
+    return found
 
 
 def _one_of(given: dict[_Act, bool]) -> _Act:
@@ -181,15 +204,23 @@ def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
     if document["steps"]:
         rows = [{**step, "told": _told(step["detail"])} for step in document["steps"]]
         print_table(f"{document['mode']} failover of flow {name}: {document['state']}", rows, STEP_COLUMNS)
-    for who, sides in document["members"].items():
-        for side, members in sides.items():
-            if members:
-                typer.echo(f"group {who} has {len(members)} member(s) on the {side}: {', '.join(members[:3])}")
+    _show_surroundings(document)
     if document["loss_window"]:
         typer.echo(f"may not be on the target: {document['loss_window']}")
     for line in report.not_moved:
         stderr.print(f"not moved: {line}", soft_wrap=True)
     typer.echo(_next(document, act))
+
+
+def _show_surroundings(document: dict[str, Any]) -> None:
+    """What becomes of the applications' configuration, and who is in the groups."""
+    for repoint in document["repoints"]:
+        if repoint["items"]:
+            print_table(f"repoint {repoint['name']}", list(repoint["items"]), REPOINT_COLUMNS)
+    for who, sides in document["members"].items():
+        for side, members in sides.items():
+            if members:
+                typer.echo(f"group {who} has {len(members)} member(s) on the {side}: {', '.join(members[:3])}")
 
 
 def _told(detail: dict[str, Any]) -> str:

@@ -15,6 +15,15 @@ from airflow_provider_mm2.mirror.recovery.offset_moves import apply_offsets, mov
 from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
 from airflow_provider_mm2.mirror.recovery.quiet import drain_source, see_nobody_reads, see_quiet
 from airflow_provider_mm2.mirror.recovery.record import StepNote
+from airflow_provider_mm2.mirror.recovery.repointing import (
+    apply_repoints,
+    move_of,
+    problems_of,
+    start_groups,
+    stop_groups,
+    undo_repoints,
+    with_repoints,
+)
 from airflow_provider_mm2.mirror.recovery.steps import (
     APPROVAL,
     CANARY,
@@ -50,7 +59,8 @@ def _preflight(work: Work, begun: StepNote) -> Detail:
 def _quiet(work: Work, begun: StepNote) -> Detail:
     detail = see_quiet(work)
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=work.both)
-    return {**detail, **see_nobody_reads(work, tuple(plan.groups))}
+    stopped = stop_groups(work, move_of(work.flow, work.bootstrap, plan))
+    return {**detail, **stopped, **see_nobody_reads(work, tuple(plan.groups))}
 
 
 def _drain(work: Work, begun: StepNote) -> Detail:
@@ -60,6 +70,10 @@ def _drain(work: Work, begun: StepNote) -> Detail:
 def _translate(work: Work, begun: StepNote) -> Detail:
     work.groups_writer()
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
+    if not work.order.skip_repoint:
+        plan = with_repoints(plan, work.flow, work.bootstrap, work.repointers, work.tick)
+    for name, repoint in plan.repoints.items():
+        work.journal.keep_repoint(name, repoint)
     work.journal.keep_groups(plan.groups.values())
     work.journal.change(digest=plan.digest, as_of_ms=plan.as_of_ms)
     exact = sum(part.exact for move in plan.groups.values() for part in move.parts)
@@ -71,6 +85,7 @@ def _translate(work: Work, begun: StepNote) -> Detail:
         "as_of": show(plan.as_of_ms),
         "loss_window": loss_window(plan),
         "digest": plan.digest,
+        "repoint_problems": list(problems_of(plan.repoints)),
     }
 
 
@@ -88,7 +103,7 @@ def _canary(work: Work, begun: StepNote) -> Detail:
 
 def _repoint(work: Work, begun: StepNote) -> Detail:
     read_back(work)
-    return {"repoints": 0}
+    return {**apply_repoints(work), **start_groups(work)}
 
 
 def _confirm(work: Work, begun: StepNote) -> Detail:
@@ -123,18 +138,10 @@ DO: Mapping[int, Callable[[Work, StepNote], Detail]] = {
 }
 
 
-def _undo_repoint(work: Work) -> Detail:
-    return {}
-
-
-def _undo_quiet(work: Work) -> Detail:
-    return {}
-
-
 UNDO: Mapping[int, Callable[[Work], Detail]] = {
-    REPOINT: _undo_repoint,
+    REPOINT: undo_repoints,
     OFFSETS: undo_offsets,
-    QUIET: _undo_quiet,
+    QUIET: start_groups,
 }
 
 

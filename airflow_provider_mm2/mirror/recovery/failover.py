@@ -8,9 +8,9 @@ of the plan that step 5 made; step 7 looks again and refuses when what it finds 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
@@ -26,8 +26,10 @@ from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
-from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
+from airflow_provider_mm2.mirror.recovery.planning import check_none_open, check_side, check_source, find_record, look
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote
+from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
+from airflow_provider_mm2.mirror.recovery.repointing import preview_of, with_repoints
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import (
     APPROVAL,
@@ -47,9 +49,6 @@ from airflow_provider_mm2.mirror.state.control import control_lease
 log = logging.getLogger(__name__)
 
 
-FORECAST = "positions as they stand now: step 3 mirrors to the end first, and those that count are found in step 5"
-
-
 def say_nothing(line: str) -> None:
     """Tell nobody."""
 
@@ -62,6 +61,8 @@ class Failover:
     :param owner: who this is; recorded with every step.
     :param tick: called in every wait; raises when somebody wants to stop.
     :param report: told in a line what is being done.
+    :param repointers: those of the flow's ``repoint:``.
+    :param bootstrap: addresses of the clusters by alias, for them.
     """
 
     flow: MirrorFlow
@@ -69,6 +70,8 @@ class Failover:
     owner: str
     tick: Tick
     report: Report = say_nothing
+    repointers: tuple[Repointer, ...] = ()
+    bootstrap: Mapping[str, str] = field(default_factory=dict)
 
     def preview(self, order: Order) -> FailoverReport:
         """What a failover would do as things stand; touches nothing.
@@ -77,15 +80,15 @@ class Failover:
         """
         target = self.pair.target
         record = find_record(self.flow, target, self.tick)
-        recorded = read_recorded(target, self.flow.name, self.tick)
-        _check_none_open(recorded)
+        check_none_open(read_recorded(target, self.flow.name, self.tick))
         check_side(order, record)
         live = self.pair if order.mode is Mode.PLANNED else None
         if live is not None:
             check_source(self.flow, live, record)
         plan = look(self.flow, target, order, record, self.tick, live=live)
-        warnings = (*((FORECAST,) if live is not None else ()), *plan.warnings)
-        return FailoverReport(record=record, order=order, groups=plan.groups, plan=plan, warnings=warnings)
+        if not order.skip_repoint:
+            plan = with_repoints(plan, self.flow, self.bootstrap, self.repointers, self.tick)
+        return preview_of(order, record, plan)
 
     def status(self) -> FailoverReport:
         """The newest failover of the flow, by what is recorded on the target; touches nothing."""
@@ -104,7 +107,7 @@ class Failover:
         find_record(self.flow, self.pair.target, self.tick)
         with self._at_work(order) as work:
             recorded = work.journal.recorded
-            _check_none_open(recorded)
+            check_none_open(recorded)
             check_side(order, work.record)
             number = 1 if recorded.failover is None else recorded.failover.number + 1
             work.journal.begin(
@@ -209,6 +212,8 @@ class Failover:
                 journal=journal,
                 report=self.report,
                 held=held,
+                repointers=self.repointers,
+                bootstrap=self.bootstrap,
             )
 
     def _go(self, work: Work, *, approved: str | None, approve: bool) -> FailoverReport:
@@ -284,16 +289,4 @@ class Failover:
             groups=recorded.groups,
             plan=plan,
             repoints=tuple(recorded.repoints.values()),
-        )
-
-
-def _check_none_open(recorded: Recorded) -> None:
-    failover = recorded.failover
-    if failover is not None and failover.stage.is_open:
-        raise FailoverUnderWay(
-            flow=failover.flow,
-            stage=failover.stage.value,
-            owner=failover.begun_by,
-            begun=show(failover.begun_ms),
-            next_call="--resume goes on with it, --rollback undoes it, --status shows it",
         )

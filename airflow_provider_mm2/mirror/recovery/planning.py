@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import (
     FailoverRefused,
+    FailoverUnderWay,
     FlowNotPrepared,
     MirrorError,
     NothingMirrored,
@@ -16,11 +17,13 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.survey import check_facts
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import show_groups
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
+from airflow_provider_mm2.mirror.recovery.journal import Recorded
 from airflow_provider_mm2.mirror.recovery.moves import Plan, chosen, move_of, topic_ends
 from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order
 from airflow_provider_mm2.mirror.recovery.steps import Mode
@@ -75,6 +78,22 @@ def check_side(order: Order, record: FlowRecord) -> None:
     if record.active_side is ActiveSide.SOURCE or (order.mode is Mode.UNPLANNED and not order.is_whole):
         return
     raise FailoverRefused(flow=record.flow, problems=("the target is the active side already",))
+
+
+def check_none_open(recorded: Recorded) -> None:
+    """Nobody has a failover of the flow open.
+
+    :raises FailoverUnderWay: somebody has; says who.
+    """
+    failover = recorded.failover
+    if failover is not None and failover.stage.is_open:
+        raise FailoverUnderWay(
+            flow=failover.flow,
+            stage=failover.stage.value,
+            owner=failover.begun_by,
+            begun=show(failover.begun_ms),
+            next_call="--resume goes on with it, --rollback undoes it, --status shows it",
+        )
 
 
 def look(

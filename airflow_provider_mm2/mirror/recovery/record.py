@@ -20,6 +20,7 @@ class Order:
     :param quiet_s: seconds for which the source's log ends must stand still.
     :param stop_wait_s: seconds that groups are given to leave the source.
     :param confirm_wait_s: seconds that groups are given to come up on the target; 0: one look.
+    :param skip_repoint: leave the applications' configuration alone.
     :param force: go on although groups are still on the source, or somebody writes there.
     """
 
@@ -30,6 +31,7 @@ class Order:
     stop_wait_s: int = 120
     confirm_wait_s: int = 0
     force: bool = False
+    skip_repoint: bool = False
 
     @property
     def is_whole(self) -> bool:

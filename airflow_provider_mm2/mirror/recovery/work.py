@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.offsets.entry import groups_writer
 from airflow_provider_mm2.mirror.recovery.journal import Journal
 from airflow_provider_mm2.mirror.recovery.record import Order
+from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
@@ -33,6 +34,7 @@ class Work:
 
     :param pair: both clusters; None where the source is not to be spoken to, and then nothing can.
     :param report: told in a line what is being done.
+    :param bootstrap: addresses of the clusters by alias, for repointers.
     """
 
     flow: MirrorFlow
@@ -43,6 +45,8 @@ class Work:
     journal: Journal
     report: Report
     held: ExitStack
+    repointers: tuple[Repointer, ...] = ()
+    bootstrap: Mapping[str, str] = field(default_factory=dict)
     _writer: StateWriter | None = field(default=None)
     _keep_groups: Tick | None = field(default=None)
 
