@@ -24,6 +24,7 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
+from airflow_provider_mm2.mirror.recovery.approval import Word, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
 from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
@@ -94,9 +95,10 @@ class Failover:
         recorded = read_recorded(target, self.flow.name, self.tick)
         return self._report(record, recorded)
 
-    def start(self, order: Order, *, approve: bool = False) -> FailoverReport:
+    def start(self, order: Order, *, approve: bool = False, until: int = CLOSE) -> FailoverReport:
         """Begin, and go on up to the approval; with ``approve`` through to the end.
 
+        :param until: the last step that is done.
         :raises FailoverUnderWay: one is open; says whose.
         :raises LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
@@ -117,13 +119,17 @@ class Failover:
                     begun_ms=now_ms(),
                 )
             )
-            return self._go(work, approved=None, approve=approve)
+            return self._go(work, Word(whatever=approve), until)
 
-    def resume(self, *, digest: str | None = None, approve: bool = False) -> FailoverReport:
+    def resume(
+        self, *, digest: str | None = None, approve: bool = False, by: str | None = None, until: int = CLOSE
+    ) -> FailoverReport:
         """Go on with the failover that is open.
 
         :param digest: of the plan that is approved.
         :param approve: approve whatever the plan is.
+        :param by: who approves it; None: the owner.
+        :param until: the last step that is done, those before it included.
         :raises NoFailover: none is open.
         :raises PlanChanged: ``digest`` is not that of the plan.
         """
@@ -137,7 +143,7 @@ class Failover:
                     begun=show(failover.begun_ms),
                     next_call="--rollback goes on with it",
                 )
-            return self._go(work, approved=digest, approve=approve)
+            return self._go(work, Word(digest=digest, whatever=approve, by=by), until)
 
     def rollback(self) -> FailoverReport:
         """Undo what the open failover has done: repoints, offsets, the freeze, the stopping of groups.
@@ -211,13 +217,13 @@ class Failover:
                 held=held,
             )
 
-    def _go(self, work: Work, *, approved: str | None, approve: bool) -> FailoverReport:
+    def _go(self, work: Work, word: Word, until: int) -> FailoverReport:
         """Do what is left, up to the approval where it is missing."""
-        for each in steps_of(work.order.mode):
+        for each in steps_of(work.order.mode, until=until):
             known = work.journal.recorded.steps.get(each.number)
             if known is not None and known.state.is_over:
                 continue
-            if each.number == APPROVAL and not self._approve(work, approved, approve=approve):
+            if each.number == APPROVAL and not is_approved(work, word):
                 work.journal.change(stage=Stage.AWAITING_APPROVAL)
                 return self._report(work.record, work.journal.recorded)
             self._do(work, each.number)
@@ -245,19 +251,6 @@ class Failover:
             work.journal.note(replace(begun, state=StepState.FAILED, ended_ms=now_ms(), detail=detail))
         except MirrorError as second:
             log.warning("that step %d failed is not on record: %s", begun.number, second.first_line)
-
-    def _approve(self, work: Work, digest: str | None, *, approve: bool) -> bool:
-        """Whether the plan is approved, now or before."""
-        failover = work.journal.failover
-        if failover.approved_by is not None:
-            return True
-        if digest is not None and digest != failover.digest:
-            given = f"the digest given is {digest}, that of the plan is {failover.digest}"
-            raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
-        if digest is None and not approve:
-            return False
-        work.journal.change(stage=Stage.RUNNING, approved_by=self.owner, approved_ms=now_ms())
-        return True
 
     def _undo(self, work: Work, number: int) -> None:
         done = work.journal.recorded.steps.get(number)

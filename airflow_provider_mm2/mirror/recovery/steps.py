@@ -81,9 +81,9 @@ UNDONE_IN_ORDER = (REPOINT, OFFSETS, FREEZE, QUIET)
 """The steps that a rollback undoes; the others have changed nothing that stays."""
 
 
-def steps_of(mode: Mode) -> tuple[Step, ...]:
-    """The steps of a failover of one kind, in order."""
-    return tuple(step for step in STEPS if step.unplanned or mode is Mode.PLANNED)
+def steps_of(mode: Mode, *, until: int = CLOSE) -> tuple[Step, ...]:
+    """The steps of a failover of one kind, in order, up to one of them."""
+    return tuple(step for step in STEPS if step.number <= until and (step.unplanned or mode is Mode.PLANNED))
 
 
 def step(number: int) -> Step:
