@@ -24,17 +24,26 @@ class Word:
     by: str | None = None
 
 
+def check_digest(work: Work, digest: str | None) -> None:
+    """See that the failover is the one that somebody means.
+
+    :param digest: of its plan; None: whichever it is.
+    :raises PlanChanged: its plan is another one.
+    """
+    found = work.journal.failover.digest
+    if digest is not None and digest != found:
+        given = f"the digest given is {digest}, that of the plan is {found}"
+        raise PlanChanged(flow=work.flow.name, differences=(given,), count=1)
+
+
 def is_approved(work: Work, word: Word) -> bool:
     """Whether the plan is approved, now or before; an approval is recorded.
 
     :raises PlanChanged: the digest is not that of the plan.
     """
-    failover = work.journal.failover
-    if failover.approved_by is not None:
+    check_digest(work, word.digest)
+    if work.journal.failover.approved_by is not None:
         return True
-    if word.digest is not None and word.digest != failover.digest:
-        given = f"the digest given is {word.digest}, that of the plan is {failover.digest}"
-        raise PlanChanged(flow=work.flow.name, differences=(given,), count=1)
     if word.digest is None and not word.whatever:
         return False
     approved_ms = int(time.time() * 1000)

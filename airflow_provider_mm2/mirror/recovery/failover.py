@@ -19,12 +19,11 @@ from airflow_provider_mm2.mirror.errors import (
     MirrorError,
     NoFailover,
     NotReopenable,
-    PlanChanged,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
-from airflow_provider_mm2.mirror.recovery.approval import Word, is_approved
+from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
 from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
@@ -126,7 +125,7 @@ class Failover:
     ) -> FailoverReport:
         """Go on with the failover that is open.
 
-        :param digest: of the plan that is approved.
+        :param digest: of the plan that is approved; one that is approved already has to be this one.
         :param approve: approve whatever the plan is.
         :param by: who approves it; None: the owner.
         :param until: the last step that is done, those before it included.
@@ -135,6 +134,7 @@ class Failover:
         """
         with self._at_work(self.open_order()) as work:
             failover = work.journal.failover
+            check_digest(work, digest)
             if failover.stage is Stage.ROLLING_BACK:
                 raise FailoverUnderWay(
                     flow=self.flow.name,
@@ -145,13 +145,16 @@ class Failover:
                 )
             return self._go(work, Word(digest=digest, whatever=approve, by=by), until)
 
-    def rollback(self) -> FailoverReport:
+    def rollback(self, *, digest: str | None = None) -> FailoverReport:
         """Undo what the open failover has done: repoints, offsets, the freeze, the stopping of groups.
 
+        :param digest: of its plan; None: whichever it is.
+        :raises PlanChanged: ``digest`` is not that of the plan.
         :raises NoFailover: none is open.
         :raises MirrorError: one step could not be undone; it is on record, and the same call goes on.
         """
         with self._at_work(self.open_order()) as work:
+            check_digest(work, digest)
             work.journal.change(stage=Stage.ROLLING_BACK)
             for number in UNDONE_IN_ORDER:
                 self._undo(work, number)
@@ -177,9 +180,7 @@ class Failover:
                 raise NotReopenable(flow=self.flow.name, problems=written)
             if digest is None:
                 return self._report(work.record, work.journal.recorded)
-            if digest != failover.digest:
-                given = f"the digest given is {digest}, that of the failover is {failover.digest}"
-                raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
+            check_digest(work, digest)
             work.order = failover.order
             self._undo(work, REPOINT)
             take_back(work)

@@ -38,6 +38,9 @@ def test_in_parts_to_the_end(world: FailoverWorld) -> None:
             report = world.failover().resume(digest=digest, until=until)
             assert (report.state, done(report)) == ("running", list(range(1, steps + 1)))
             assert world.offsets() == offsets
+    for act in (world.failover().resume, world.failover().rollback):
+        with pytest.raises(PlanChanged):
+            act(digest="another")
     assert world.failover().resume(until=CLOSE).state == "closed"
 
 
