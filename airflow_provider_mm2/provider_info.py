@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 OPERATORS = (
+    "airflow_provider_mm2.operators.failover",
     "airflow_provider_mm2.operators.groups",
     "airflow_provider_mm2.operators.mirror",
     "airflow_provider_mm2.operators.seed",
     "airflow_provider_mm2.operators.topics",
+    "airflow_provider_mm2.operators.translate",
 )
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "AirflowSkipException",
     "cron_timetable",
     "default_deferrable",
+    "manual_runs_only",
     "mask_secret",
     "task_states",
 ]
@@ -69,6 +70,13 @@ def cron_timetable(cron: str, *, with_interval: bool) -> Any:
     except AirflowTimetableInvalid as error:
         raise ValueError(f"Airflow refuses {cron!r}: {error}") from None
     return timetable
+
+
+def manual_runs_only() -> dict[str, Any]:
+    """Arguments that keep a DAG from any run but those that a person starts; none on 3.1, which does not know them."""
+    sdk: Any = importlib.import_module("airflow.sdk")
+    known = {field.name for field in sdk.DAG.__attrs_attrs__}
+    return {"allowed_run_types": ["manual"]} if "allowed_run_types" in known else {}
 
 
 def default_deferrable() -> bool:

@@ -51,6 +51,7 @@ def _import_quietly(*modules: str) -> None:
 if IS_3_1:
     # There the operators and the look-up of connections need Airflow's database models.
     _import_quietly("airflow.serialization.serialized_objects", "airflow.models.connection")
+    _import_quietly("airflow.providers.standard.operators.hitl")  # it looks for its neighbours in their old places
 
 
 @cache

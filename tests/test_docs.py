@@ -120,6 +120,18 @@ def test_every_sensor_is_documented() -> None:
     assert {name for each in PAGES for name in re.findall(r"\b(\w+Sensor)\b", each.read_text("utf-8"))} <= there
 
 
+def test_every_operator_is_documented() -> None:
+    """docs/python.md names each operator that a DAG may use, and no page names one that does not exist."""
+    folder = ROOT / "airflow_provider_mm2" / "operators"
+    trees = (ast.parse(path.read_text("utf-8")) for path in folder.glob("*.py"))
+    there = {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    operators = {name for name in there if name.endswith("Operator")} - {"FlowOperator", "InvalidFlowOperator"}
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    assert set(re.findall(r"`(\w+Operator)`", page)) == operators
+    named = {name for each in PAGES for name in re.findall(r"\b([A-Z]\w+Operator)\b", each.read_text("utf-8"))}
+    assert named - operators <= {"BashOperator"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_shown_exists(page: Path) -> None:
     """Whatever a page tells to type exists, options too."""

@@ -1,4 +1,4 @@
-"""`mm2 init`: one flow and the DAG file, as the repository's `dags/` has them."""
+"""`mm2 init`: one flow and the DAG files, as the repository's `dags/` has them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import FilesInTheWay
 
 
 def init(directory: Path, force: bool = False) -> list[Path]:
-    """Write the DAG file and the first flow, and give what was written.
+    """Write the DAG files and the first flow, and give what was written.
 
     :param directory: made where it is missing; usually Airflow's folder of DAGs.
     :param force: overwrite files of these names.
@@ -33,7 +33,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a DAG file and a first flow into DIR; both run as they are against the local pair."""
+    """Write the DAG files and a first flow into DIR; they run as they are against the local pair."""
     with failures_as_exit_codes(as_json):
         written = init(directory, force)
     if as_json:

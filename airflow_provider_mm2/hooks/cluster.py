@@ -93,17 +93,19 @@ class KafkaClusterHook(BaseHook):
         return ConnectionMissing(connection=self.kafka_conn_id, problem=problem)
 
 
-def pair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
+def pair_settings(flow: MirrorFlow, *, target_only: bool = False) -> dict[str, dict[str, object]]:
     """Settings of both clusters by alias: from connections where the flow names them, with ``${NAME}`` filled in.
 
     Call it in ``execute()`` only: it asks Airflow and the environment of the worker.
 
+    :param target_only: nothing that the source needs is asked for.
     :raises SecretInFlow: a cluster holds a secret in plain text.
     :raises ConnectionMissing: a connection cannot be used.
     :raises VariableMissing: an environment variable is not set.
     """
     refuse_plain_secrets(flow)
-    return {cluster.alias: _settings_of(cluster) for cluster in (flow.source, flow.target)}
+    clusters = (flow.target,) if target_only else (flow.source, flow.target)
+    return {cluster.alias: _settings_of(cluster) for cluster in clusters}
 
 
 async def apair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
@@ -119,11 +121,14 @@ async def apair_settings(flow: MirrorFlow) -> dict[str, dict[str, object]]:
     return found
 
 
-def connect_pair(flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]], stop: Event) -> ClusterPair:
+def connect_pair(
+    flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]], stop: Event, *, target_only: bool = False
+) -> ClusterPair:
     """The two clusters of a flow; nothing is contacted yet.
 
     :param settings: by alias, from :func:`pair_settings`.
     :param stop: ends every wait for an answer, also for one that a cluster which is gone will never give.
+    :param target_only: the source cannot be asked for.
     :raises SettingRefused: the client refuses the settings.
     """
     # Imported here: parsing a DAG must not load the Kafka client.
@@ -133,7 +138,7 @@ def connect_pair(flow: MirrorFlow, settings: Mapping[str, Mapping[str, object]],
         if stop.is_set():
             raise Stopped
 
-    return connect(flow, settings=settings, tick=tick)
+    return connect(flow, settings=settings, tick=tick, target_only=target_only)
 
 
 def refuse_plain_secrets(flow: MirrorFlow) -> None:

@@ -290,6 +290,19 @@ class ConditionRefused(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class ArgumentRefused(SettingsError):
+    """An operator's argument cannot be meant."""
+
+    argument: str
+    problem: str
+    found: ClassVar[str] = "the operator's {argument} is refused: {problem}"
+    likely_cause: ClassVar[str] = "a template that rendered to something else, or a task before this one gave nothing"
+    next_move: ClassVar[str] = (
+        "compare with the operator's docstring; the task's rendered fields show what it was given"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
 class TasksFailed(MirrorError):
     """Tasks of a run before this one did not succeed, so the run must not look as if it had."""
 
@@ -1574,3 +1587,59 @@ class RepointTooSlow(RetriableError):
     found: ClassVar[str] = "{where} was not done within {seconds:.0f} s: {problem}"
     likely_cause: ClassVar[str] = "pods that do not get ready, or a cluster that keeps rebalancing"
     next_move: ClassVar[str] = "look at its events or its log; raise wait_s, and resume: what is done is passed"
+
+
+@dataclass(kw_only=True, eq=False)
+class FailoverOver(MirrorError):
+    """A DAG run makes one failover, and that of this run has been undone."""
+
+    flow: str
+    number: int
+    stage: str
+    found: ClassVar[str] = "failover {number} of flow {flow!r}, which this DAG run began, is {stage}"
+    likely_cause: ClassVar[str] = "its approval was refused or timed out, or somebody undid it; then a task was cleared"
+    next_move: ClassVar[str] = (
+        "start a new run of the DAG, which makes a plan of its own; `mm2 failover {flow} --status` shows the old one"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class PhaseTooEarly(MirrorError):
+    """A phase of a failover cannot begin, since a step before it is not over."""
+
+    flow: str
+    phase: str
+    step: str
+    state: str
+    found: ClassVar[str] = "phase {phase!r} of the failover of flow {flow!r} cannot begin: {step} is {state!r}"
+    likely_cause: ClassVar[str] = "the task before this one failed or was marked as a success, or nobody approved yet"
+    next_move: ClassVar[str] = "let the phase that has this step run first; `mm2 failover {flow} --status` shows each"
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupsLeft(MirrorError):
+    """A failover is closed, and some groups were not moved by it."""
+
+    flow: str
+    count: int
+    groups: tuple[str, ...]
+    found: ClassVar[str] = "the failover of flow {flow!r} is closed without {count} group(s): {groups}"
+    likely_cause: ClassVar[str] = "somebody was in them on the target, or their offsets could not be read or written"
+    next_move: ClassVar[str] = (
+        "stop their members on the target and fail over again with only these groups, in mode unplanned where the "
+        "target is the active side by now: `mm2 failover {flow} --unplanned --group GROUP --apply`"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class PlacesInexact(MirrorError):
+    """Some groups have no exact place on the target."""
+
+    flow: str
+    count: int
+    groups: tuple[str, ...]
+    found: ClassVar[str] = "{count} position(s) of flow {flow!r} have no exact place on the target: {groups}"
+    likely_cause: ClassVar[str] = "the groups have read further than the mirror, or what they stand on has expired"
+    next_move: ClassVar[str] = (
+        "mirror to the end and ask again; `mm2 groups {flow}` shows each with its reason; exact=False only reports"
+    )

@@ -26,8 +26,8 @@ CLOCK_SKEW_S = 30.0
 """How far a worker's clock may be behind the scheduler's: a run begins the moment its end has come, there."""
 
 
-class FlowOperator(BaseOperator):
-    """A task on the two clusters of a flow. It contacts nothing before ``execute``.
+class FlowTask(BaseOperator):
+    """A task on a flow. It contacts nothing before ``execute``.
 
     An error worth a retry fails the task plainly; any other fails it for good, whatever its retries.
 
@@ -35,13 +35,9 @@ class FlowOperator(BaseOperator):
         The folder is ``$MM2_FLOWS``, else ``flows/`` beside the DAG's file. (templated)
     :param source_conn_id: Airflow connection in place of what the flow says of its source. (templated)
     :param target_conn_id: the same for the target. (templated)
-    :param until: mirror what is stamped before this time, in place of what the run's own times say; text in
-        ISO form with a zone. (templated)
-    :param since: start of the interval, which only a strict flow looks at. (templated)
     """
 
-    template_fields: Sequence[str] = ("flow", "source_conn_id", "target_conn_id", "until", "since")
-    ui_color = "#d5e8f2"
+    template_fields: Sequence[str] = ("flow", "source_conn_id", "target_conn_id")
 
     _stop: Event | None = None
     _killed = False
@@ -52,8 +48,6 @@ class FlowOperator(BaseOperator):
         flow: FlowGiven,
         source_conn_id: str | None = None,
         target_conn_id: str | None = None,
-        until: Given = None,
-        since: Given = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -61,24 +55,18 @@ class FlowOperator(BaseOperator):
         self.flow = flow
         self.source_conn_id = source_conn_id
         self.target_conn_id = target_conn_id
-        self.until = until
-        self.since = since
 
     @abstractmethod
-    def work(self, flow: MirrorFlow, pair: ClusterPair, bounds: RunBounds, context: Context) -> Any:
-        """What the task does with both clusters connected; its result goes to XCom."""
+    def perform(self, flow: MirrorFlow, context: Context) -> Any:
+        """What the task does; its result goes to XCom."""
 
     def execute(self, context: Context) -> Any:
-        """Resolve the flow and the run's times, connect, work, and let the clients go whatever happens."""
+        """Find the flow and perform."""
         self._stop = Event()
         if self._killed:
             self._stop.set()
         with airflow_failures():
-            flow = self.resolved_flow(context)
-            bounds = self._bounds(flow, context)
-            settings = pair_settings(flow)
-            with closing(_connect(flow, settings)) as pair:
-                return self.work(flow, pair, bounds, context)
+            return self.perform(self.resolved_flow(context), context)
 
     def on_kill(self) -> None:
         """Ask the work to stop; runs in a signal handler, so it only sets a flag. Airflow kills 5 s later."""
@@ -106,12 +94,47 @@ class FlowOperator(BaseOperator):
             target_conn_id=self.target_conn_id,
         )
 
+    @staticmethod
+    def run_prefix(context: Context) -> str:
+        """What the names of all attempts of this DAG run begin with; Airflow allows no slash in its ids."""
+        instance: Any = context["ti"]
+        return f"{instance.dag_id}/{instance.run_id}/"
+
     def attempt(self, context: Context) -> str:
         """Who this attempt is, for whoever waits for it."""
         instance: Any = context["ti"]
         mapped = "" if instance.map_index < 0 else f"[{instance.map_index}]"
-        task = f"{instance.dag_id}/{instance.run_id}/{instance.task_id}{mapped}"
-        return f"{task} try {instance.try_number} on {socket.gethostname()}"
+        return (
+            f"{self.run_prefix(context)}{instance.task_id}{mapped} try {instance.try_number} on {socket.gethostname()}"
+        )
+
+
+class FlowOperator(FlowTask):
+    """A task on the two clusters of a flow, with the times of the run.
+
+    :param until: mirror what is stamped before this time, in place of what the run's own times say; text in
+        ISO form with a zone. (templated)
+    :param since: start of the interval, which only a strict flow looks at. (templated)
+    """
+
+    template_fields: Sequence[str] = (*FlowTask.template_fields, "until", "since")
+    ui_color = "#d5e8f2"
+
+    def __init__(self, *, until: Given = None, since: Given = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.until = until
+        self.since = since
+
+    @abstractmethod
+    def work(self, flow: MirrorFlow, pair: ClusterPair, bounds: RunBounds, context: Context) -> Any:
+        """What the task does with both clusters connected; its result goes to XCom."""
+
+    def perform(self, flow: MirrorFlow, context: Context) -> Any:
+        """Resolve the run's times, connect, work, and let the clients go whatever happens."""
+        bounds = self._bounds(flow, context)
+        settings = pair_settings(flow)
+        with closing(_connect(flow, settings)) as pair:
+            return self.work(flow, pair, bounds, context)
 
     def _bounds(self, flow: MirrorFlow, context: Context) -> RunBounds:
         from airflow_provider_mm2.mirror.interval.bounds import RunBounds

@@ -57,9 +57,10 @@ def test_the_command_names_what_it_wrote(tmp_path: Path) -> None:
     assert "--force" in told.output
 
 
-def test_airflow_will_look_into_the_dag_file() -> None:
+@pytest.mark.parametrize("name", ["mm2_mirror.py", "mm2_failover.py"])
+def test_airflow_will_look_into_the_dag_file(name: str) -> None:
     """Airflow's safe mode passes over files that do not contain both words."""
-    text = (DAGS / "mm2_mirror.py").read_text(encoding="utf-8").lower()
+    text = (DAGS / name).read_text(encoding="utf-8").lower()
     assert "dag" in text
     assert "airflow" in text
 

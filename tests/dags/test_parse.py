@@ -30,9 +30,11 @@ socket.socket.connect = refuse
 before = set(sys.modules)
 used = time.process_time()
 from airflow_provider_mm2.dags import load_flow_dags
+from airflow_provider_mm2.failover_dag import load_failover_dag
 imported = time.process_time()
 namespace = {"__file__": sys.argv[1]}
 load_flow_dags(namespace)
+load_failover_dag(namespace)
 loaded = time.process_time()
 json.dump(
     {
@@ -57,7 +59,7 @@ def parse(tmp_path: Path, flows: int) -> dict[str, Any]:
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "dag.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ), cwd="/")
     told: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"dags"') :])
-    assert len(told["dags"]) == flows
+    assert len(told["dags"]) == flows + 1  # and the one of failovers
     return told
 
 
@@ -66,6 +68,7 @@ def test_parsing_loads_nothing_slow_and_opens_no_connection(tmp_path: Path) -> N
     modules = parse(tmp_path, 1)["modules"]
     assert [name for name in modules if name.startswith(NOT_WHILE_PARSING)] == []
     assert "airflow_provider_mm2.mirror.run" not in modules
+    assert "airflow_provider_mm2.mirror.recovery.failover" not in modules
     assert "airflow_provider_mm2.mirror.flow_file" in modules
 
 

@@ -19,11 +19,11 @@ from airflow_provider_mm2.mirror.errors import (
     MirrorError,
     NoFailover,
     NotReopenable,
-    PlanChanged,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
+from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
 from airflow_provider_mm2.mirror.recovery.planning import check_none_open, check_side, check_source, find_record, look
@@ -97,9 +97,10 @@ class Failover:
         recorded = read_recorded(target, self.flow.name, self.tick)
         return self._report(record, recorded)
 
-    def start(self, order: Order, *, approve: bool = False) -> FailoverReport:
+    def start(self, order: Order, *, approve: bool = False, until: int = CLOSE) -> FailoverReport:
         """Begin, and go on up to the approval; with ``approve`` through to the end.
 
+        :param until: the last step that is done.
         :raises FailoverUnderWay: one is open; says whose.
         :raises LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
@@ -120,18 +121,23 @@ class Failover:
                     begun_ms=now_ms(),
                 )
             )
-            return self._go(work, approved=None, approve=approve)
+            return self._go(work, Word(whatever=approve), until)
 
-    def resume(self, *, digest: str | None = None, approve: bool = False) -> FailoverReport:
+    def resume(
+        self, *, digest: str | None = None, approve: bool = False, by: str | None = None, until: int = CLOSE
+    ) -> FailoverReport:
         """Go on with the failover that is open.
 
-        :param digest: of the plan that is approved.
+        :param digest: of the plan that is approved; one that is approved already has to be this one.
         :param approve: approve whatever the plan is.
+        :param by: who approves it; None: the owner.
+        :param until: the last step that is done, those before it included.
         :raises NoFailover: none is open.
         :raises PlanChanged: ``digest`` is not that of the plan.
         """
         with self._at_work(self.open_order()) as work:
             failover = work.journal.failover
+            check_digest(work, digest)
             if failover.stage is Stage.ROLLING_BACK:
                 raise FailoverUnderWay(
                     flow=self.flow.name,
@@ -140,15 +146,18 @@ class Failover:
                     begun=show(failover.begun_ms),
                     next_call="--rollback goes on with it",
                 )
-            return self._go(work, approved=digest, approve=approve)
+            return self._go(work, Word(digest=digest, whatever=approve, by=by), until)
 
-    def rollback(self) -> FailoverReport:
+    def rollback(self, *, digest: str | None = None) -> FailoverReport:
         """Undo what the open failover has done: repoints, offsets, the freeze, the stopping of groups.
 
+        :param digest: of its plan; None: whichever it is.
+        :raises PlanChanged: ``digest`` is not that of the plan.
         :raises NoFailover: none is open.
         :raises MirrorError: one step could not be undone; it is on record, and the same call goes on.
         """
         with self._at_work(self.open_order()) as work:
+            check_digest(work, digest)
             work.journal.change(stage=Stage.ROLLING_BACK)
             for number in UNDONE_IN_ORDER:
                 self._undo(work, number)
@@ -174,9 +183,7 @@ class Failover:
                 raise NotReopenable(flow=self.flow.name, problems=written)
             if digest is None:
                 return self._report(work.record, work.journal.recorded)
-            if digest != failover.digest:
-                given = f"the digest given is {digest}, that of the failover is {failover.digest}"
-                raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
+            check_digest(work, digest)
             work.order = failover.order
             self._undo(work, REPOINT)
             take_back(work)
@@ -216,13 +223,13 @@ class Failover:
                 bootstrap=self.bootstrap,
             )
 
-    def _go(self, work: Work, *, approved: str | None, approve: bool) -> FailoverReport:
+    def _go(self, work: Work, word: Word, until: int) -> FailoverReport:
         """Do what is left, up to the approval where it is missing."""
-        for each in steps_of(work.order.mode):
+        for each in steps_of(work.order.mode, until=until):
             known = work.journal.recorded.steps.get(each.number)
             if known is not None and known.state.is_over:
                 continue
-            if each.number == APPROVAL and not self._approve(work, approved, approve=approve):
+            if each.number == APPROVAL and not is_approved(work, word):
                 work.journal.change(stage=Stage.AWAITING_APPROVAL)
                 return self._report(work.record, work.journal.recorded)
             self._do(work, each.number)
@@ -250,19 +257,6 @@ class Failover:
             work.journal.note(replace(begun, state=StepState.FAILED, ended_ms=now_ms(), detail=detail))
         except MirrorError as second:
             log.warning("that step %d failed is not on record: %s", begun.number, second.first_line)
-
-    def _approve(self, work: Work, digest: str | None, *, approve: bool) -> bool:
-        """Whether the plan is approved, now or before."""
-        failover = work.journal.failover
-        if failover.approved_by is not None:
-            return True
-        if digest is not None and digest != failover.digest:
-            given = f"the digest given is {digest}, that of the plan is {failover.digest}"
-            raise PlanChanged(flow=self.flow.name, differences=(given,), count=1)
-        if digest is None and not approve:
-            return False
-        work.journal.change(stage=Stage.RUNNING, approved_by=self.owner, approved_ms=now_ms())
-        return True
 
     def _undo(self, work: Work, number: int) -> None:
         done = work.journal.recorded.steps.get(number)

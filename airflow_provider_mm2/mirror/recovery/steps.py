@@ -77,13 +77,32 @@ STEPS = (
     Step(number=CLOSE, name="close", does="record which side is active"),
 )
 
+
+class Phase(str, Enum):
+    """A part of a failover that is a call, or a task, of its own."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    REPOINT = "repoint"
+    CONFIRM = "confirm"
+    ROLLBACK = "rollback"
+
+
+STEPS_OF_PHASE = {
+    Phase.PLAN: (PREFLIGHT, APPROVAL),
+    Phase.APPLY: (APPROVAL, CANARY),
+    Phase.REPOINT: (REPOINT, REPOINT),
+    Phase.CONFIRM: (CONFIRM, CLOSE),
+}
+"""First and last step of each phase; ``plan`` comes to the approval and passes it only where it was given before."""
+
 UNDONE_IN_ORDER = (REPOINT, OFFSETS, FREEZE, QUIET)
 """The steps that a rollback undoes; the others have changed nothing that stays."""
 
 
-def steps_of(mode: Mode) -> tuple[Step, ...]:
-    """The steps of a failover of one kind, in order."""
-    return tuple(step for step in STEPS if step.unplanned or mode is Mode.PLANNED)
+def steps_of(mode: Mode, *, until: int = CLOSE) -> tuple[Step, ...]:
+    """The steps of a failover of one kind, in order, up to one of them."""
+    return tuple(step for step in STEPS if step.number <= until and (step.unplanned or mode is Mode.PLANNED))
 
 
 def step(number: int) -> Step:

@@ -1,0 +1,269 @@
+"""The DAG ``mm2_failover``: started by hand for one flow, with a person's approval between the plan and the rest.
+
+Parsing reads the flow files for their names and nothing else; whoever starts a run picks one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.sdk import DAG, Context, Param, TriggerRule
+
+from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets
+from airflow_provider_mm2.mirror.errors import FlowInvalid, SecretInFlow
+from airflow_provider_mm2.mirror.flow_file import FlowFile, flow_folder, read_flows
+from airflow_provider_mm2.mirror.recovery.report import PREVIEW
+from airflow_provider_mm2.mirror.recovery.steps import Mode, Phase, Stage
+from airflow_provider_mm2.operators.failover import FailoverOperator, RepointConsumersOperator
+from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
+from airflow_provider_mm2.version_compat import AirflowSkipException, manual_runs_only, task_states
+
+DAG_ID = "mm2_failover"
+APPROVE, REJECT = "Approve", "Reject"
+APPROVAL_TASK = "approval"
+
+RETRIES = 2
+RETRY_DELAY = timedelta(seconds=30)
+"""A worker that dies is replaced by a retry, which goes on at the recorded step."""
+
+_FLOW = "{{ params.flow }}"
+_PLAN = f"(ti.xcom_pull(task_ids='{Phase.PLAN.value}') or {{}})"
+_ANSWER = f"(ti.xcom_pull(task_ids='{APPROVAL_TASK}') or {{}})"
+_DIGEST = f"{{{{ {_PLAN}.get('digest') or '' }}}}"
+_APPROVED_BY = (
+    "{{ (dag_run.triggering_user_name or 'whoever started the run') ~ ', beforehand' if params.skip_approval else "
+    f"({_ANSWER}.get('responded_by_user') or {{}}).get('name', '') }}}}"
+)
+
+DOC = """### Move the consumer groups of a flow to its target
+
+`plan` stops short of changing any group and shows the numbers; `approval` waits for a person; `apply` commits the
+offsets, `repoint` reads them back and points applications at the target, `confirm` closes. A refusal, or no answer in
+time, runs `rollback`. Every step is recorded on the target and done once: any task may be cleared and run again.
+
+- **Go on** after a failure: clear the task that failed.
+- **Undo** what is not closed yet: clear `rollback` once a task behind the approval has failed, or start a run with
+  *Roll back*.
+- Without Airflow: `mm2 failover FLOW --status`, `--resume`, `--rollback`.
+"""
+
+
+def load_failover_dag(
+    namespace: MutableMapping[str, Any],
+    *,
+    dag_id: str = DAG_ID,
+    assigned_users: Sequence[Mapping[str, str]] = (),
+    response_timeout: timedelta = timedelta(hours=1),
+    **kwargs: Any,
+) -> DAG:
+    """Put the DAG ``mm2_failover`` into a DAG file's namespace, and return it.
+
+    The flows to choose from are those of the folder, ``$MM2_FLOWS`` or ``flows/`` beside the DAG file; one that cannot
+    be used is left out and told in the DAG's documentation.
+
+    :param namespace: ``globals()`` of the DAG file.
+    :param dag_id: another one where there are several, say with other people to approve.
+    :param assigned_users: who may approve, as ``{"id": ..., "name": ...}``; empty: whoever may answer in this DAG.
+    :param response_timeout: how long the approval waits before it is taken for a no.
+    :param kwargs: arguments of ``DAG``, which win.
+    :raises FlowNotFound: there is no such folder.
+    """
+    dag_file = str(namespace["__file__"])
+    names, problems = _flows(read_flows(flow_folder(Path(dag_file).parent / "flows")))
+    left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
+    arguments = {
+        "schedule": None,
+        "description": "Move the consumer groups of a flow to its target, with a person's approval",
+        "doc_md": DOC + left_out,
+        "tags": ["mm2", "failover"],
+        "params": _form(names),
+        "is_paused_upon_creation": False,  # a run of a paused DAG waits, and an emergency does not
+        "default_args": {"retries": RETRIES, "retry_delay": RETRY_DELAY},
+        **manual_runs_only(),
+    }
+    with DAG(dag_id, **{**arguments, **kwargs}) as dag:
+        if names:
+            _tasks(assigned_users, response_timeout)
+        else:
+            InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
+    dag.fileloc = dag_file
+    namespace[dag_id] = dag
+    return dag
+
+
+def _flows(files: Sequence[FlowFile]) -> tuple[list[str], list[str]]:
+    """Names of the flows that can be chosen, and what is wrong with the other files."""
+    names: list[str] = []
+    problems: list[str] = []
+    for file in files:
+        if isinstance(file.result, FlowInvalid):
+            problems.append(str(file.result))
+            continue
+        try:
+            refuse_plain_secrets(file.result)
+        except SecretInFlow as error:
+            problems.append(f"{file.path.name}: {error}")
+            continue
+        names.append(file.result.name)
+    return sorted(names), problems
+
+
+def _form(flows: Sequence[str]) -> dict[str, Param]:
+    """What whoever starts a run is asked."""
+    choice: dict[str, Any] = {"enum": list(flows)} if flows else {}
+    some: dict[str, Any] = {"type": ["array", "null"], "items": {"type": "string"}}
+    seconds: dict[str, Any] = {"type": "integer", "minimum": 0, "section": "Waiting"}
+    return {
+        "flow": Param(type="string", title="Flow", **choice),
+        "mode": Param(
+            Mode.PLANNED.value,
+            type="string",
+            enum=[mode.value for mode in Mode],
+            title="Mode",
+            description="planned: the source is alive, and is drained first; unplanned: it is never spoken to",
+        ),
+        "groups": Param([], **some, title="Groups", description="Only these consumer groups; empty: all of the flow"),
+        "topics": Param([], **some, title="Topics", description="Only positions on these source topics; empty: all"),
+        "dry_run": Param(False, type="boolean", title="Dry run", description="Show the numbers and write nothing"),
+        "skip_approval": Param(
+            False, type="boolean", title="Skip approval", description="Approve whatever the numbers are, beforehand"
+        ),
+        "rollback": Param(
+            False, type="boolean", title="Roll back", description="Only undo the failover of this flow that is open"
+        ),
+        "quiet_s": Param(5, **seconds, title="Seconds for which the source must stand still"),
+        "stop_wait_s": Param(120, **seconds, title="Seconds that groups are given to leave the source"),
+        "confirm_wait_s": Param(0, **seconds, title="Seconds that groups are given to come up on the target"),
+        "force": Param(
+            False,
+            type="boolean",
+            section="Waiting",
+            title="Force",
+            description="Go on although the source is written to or read from",
+        ),
+    }
+
+
+def _tasks(assigned_users: Sequence[Mapping[str, str]], response_timeout: timedelta) -> None:
+    """The graph, in the DAG that is open."""
+    later: dict[str, Any] = {"flow": _FLOW, "digest": _DIGEST}
+    apply = FailoverOperator(
+        task_id=Phase.APPLY.value,
+        phase=Phase.APPLY,
+        approved_by=_APPROVED_BY,
+        trigger_rule=TriggerRule.NONE_FAILED,
+        pre_execute=skip_unless_approved,
+        **later,
+    )
+    repoint = RepointConsumersOperator(task_id=Phase.REPOINT.value, **later)
+    confirm = FailoverOperator(task_id=Phase.CONFIRM.value, phase=Phase.CONFIRM, **later)
+    rollback = FailoverOperator(
+        task_id=Phase.ROLLBACK.value,
+        phase=Phase.ROLLBACK,
+        flow=_FLOW,
+        digest=f"{{{{ '' if params.rollback else {_PLAN}.get('digest') or '' }}}}",
+        trigger_rule=TriggerRule.ALL_DONE,
+        pre_execute=skip_unless_refused,
+    )
+    approval = _approval_task(assigned_users, response_timeout)
+    _plan_task() >> approval >> apply >> repoint >> confirm
+    approval >> rollback
+
+
+def _plan_task() -> FailoverOperator:
+    """All that the form asks goes into the plan, and is recorded with it."""
+    return FailoverOperator(
+        task_id=Phase.PLAN.value,
+        phase=Phase.PLAN,
+        flow=_FLOW,
+        mode="{{ params.mode }}",
+        groups="{{ (params.groups or []) | tojson }}",
+        topics="{{ (params.topics or []) | tojson }}",
+        quiet_s="{{ params.quiet_s }}",
+        stop_wait_s="{{ params.stop_wait_s }}",
+        confirm_wait_s="{{ params.confirm_wait_s }}",
+        force="{{ params.force }}",
+        show_only="{{ params.dry_run }}",
+        pre_execute=skip_unless_planning,
+    )
+
+
+def _approval_task(assigned_users: Sequence[Mapping[str, str]], response_timeout: timedelta) -> HITLOperator:
+    """Airflow's plain question: its approval and branch operators skip ``rollback`` for good once they are answered."""
+    return HITLOperator(
+        task_id=APPROVAL_TASK,
+        subject="Fail over flow {{ params.flow }}?",
+        body=f"{{{{ ti.xcom_pull(task_ids='{Phase.PLAN.value}', key='approval') }}}}",
+        options=[APPROVE, REJECT],
+        defaults=REJECT,
+        assigned_users=[dict(user) for user in assigned_users] or None,  # type: ignore[misc] # its TypedDict
+        response_timeout=response_timeout,
+        retries=0,
+        pre_execute=skip_unless_asked,
+    )
+
+
+def skip_unless_planning(context: Context) -> None:
+    """``plan`` has nothing to do in a run that only rolls back."""
+    if context["params"]["rollback"]:
+        raise AirflowSkipException("this run only rolls back")
+
+
+def skip_unless_asked(context: Context) -> None:
+    """Nobody is asked about a preview, about what is closed already, or where the approval is skipped.
+
+    The question has no form; Airflow 3.1 would show that of the DAG, where answers change nothing.
+    """
+    task: Any = context["task"]
+    task.params = type(task.params)()
+    plan = _plan(context)
+    if plan.get("state") in (PREVIEW, Stage.CLOSED.value):
+        raise AirflowSkipException(f"nothing to approve: {plan['state']}")
+    if context["params"]["skip_approval"]:
+        raise AirflowSkipException("approved by whoever started the run")
+
+
+def skip_unless_approved(context: Context) -> None:
+    """``apply`` follows an approval, or finds the failover of this run closed; its digest is that of the plan shown."""
+    plan = _plan(context)
+    if plan.get("state") == Stage.CLOSED.value or _approved(context):
+        return
+    raise AirflowSkipException("not approved")
+
+
+def skip_unless_refused(context: Context) -> None:
+    """``rollback`` follows a no; else it runs for a person: asked for in the form, or cleared after a task failed.
+
+    Its first try comes with that of ``apply``, which may have failed by then: that is nobody's word.
+    """
+    if context["params"]["rollback"]:
+        return
+    plan = _plan(context)
+    if plan.get("state") in (None, PREVIEW, Stage.CLOSED.value):
+        raise AirflowSkipException(f"nothing of this run to undo: {plan.get('state') or 'no plan was made'}")
+    if not _approved(context):
+        return
+    later = [Phase.APPLY.value, Phase.REPOINT.value, Phase.CONFIRM.value]
+    was_cleared = context["ti"].try_number > 1
+    if not (was_cleared and "failed" in task_states(context, later).values()):
+        raise AirflowSkipException("approved; clear this task to undo, once one behind the approval has failed")
+
+
+def _plan(context: Context) -> Mapping[str, Any]:
+    """What ``plan`` returned in this run."""
+    found: Any = context["ti"].xcom_pull(task_ids=Phase.PLAN.value)
+    return found or {}
+
+
+def _approved(context: Context) -> bool:
+    """Whether a person said yes, in time: the operator's result counts, an answer after the time-out is not in it."""
+    if _plan(context).get("state") == PREVIEW or not _plan(context):
+        return False
+    if context["params"]["skip_approval"]:
+        return True
+    answer: Any = context["ti"].xcom_pull(task_ids=APPROVAL_TASK)
+    return bool(answer) and list(answer["chosen_options"]) == [APPROVE]
