@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from contextlib import suppress
 from enum import Enum
 from typing import Annotated, Any
 
@@ -18,12 +19,12 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
-from airflow_provider_mm2.mirror.clusters.config import resolve_settings
 from airflow_provider_mm2.mirror.errors import OptionsDisagree, SettingsError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.failover import Failover
 from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.repoint.factory import make_repointers
+from airflow_provider_mm2.mirror.recovery.repointing import addresses
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.run import process_owner, stopper
@@ -134,7 +135,7 @@ def failover(
                 tick=stopper(stop),
                 report=lambda line: stderr.print(line, soft_wrap=True),
                 repointers=tuple(make_repointers(loaded)),
-                bootstrap=_addresses(loaded),
+                bootstrap=addresses(loaded, _given(loaded)),
             )
             report = _done(at_work, act, order, yes=yes, approve=approve)
     _show(report, act, as_json=as_json)
@@ -142,15 +143,13 @@ def failover(
         raise typer.Exit(FOUND_SOMETHING)
 
 
-def _addresses(flow: MirrorFlow) -> dict[str, str]:
-    """Addresses of both clusters, as far as they are known here: those of a source that is gone may not be."""
-    found: dict[str, str] = {}
+def _given(flow: MirrorFlow) -> dict[str, dict[str, object]]:
+    """Settings of the flow's connections, as far as they are set here."""
+    found: dict[str, dict[str, object]] = {}
     for cluster in (flow.source, flow.target):
-        try:
-            given = resolve_settings(cluster, connection_settings(cluster.connection) if cluster.connection else None)
-        except SettingsError:
-            continue
-        found[cluster.alias] = str(given["bootstrap.servers"])
+        if cluster.connection is not None:
+            with suppress(SettingsError):
+                found[cluster.alias] = connection_settings(cluster.connection)
     return found
 
 

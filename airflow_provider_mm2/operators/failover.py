@@ -151,7 +151,10 @@ class FailoverOperator(FlowTask):
 
     @contextmanager
     def _at_work(self, flow: MirrorFlow, context: Context, *, target_only: bool) -> Iterator[Failover]:
+        from airflow_provider_mm2.hooks.repoint import AirflowRepoint
         from airflow_provider_mm2.mirror.recovery.failover import Failover
+        from airflow_provider_mm2.mirror.recovery.repoint.factory import make_repointers
+        from airflow_provider_mm2.mirror.recovery.repointing import addresses
         from airflow_provider_mm2.mirror.run import stopper
 
         settings = pair_settings(flow, target_only=target_only)
@@ -162,6 +165,8 @@ class FailoverOperator(FlowTask):
                 owner=self.attempt(context),
                 tick=stopper(self.stop),
                 report=lambda line: self.log.info("%s", line),
+                repointers=tuple(make_repointers(flow, airflow=AirflowRepoint())),
+                bootstrap=addresses(flow, settings),
             )
 
 

@@ -7,10 +7,13 @@ undoes it. What only Airflow can change is told as to do there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from airflow_provider_mm2.mirror.clusters.config import resolve_settings
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import SettingsError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.moves import Plan
 from airflow_provider_mm2.mirror.recovery.planning import look
@@ -25,6 +28,20 @@ FORECAST = "positions as they stand now: step 3 mirrors to the end first, and th
 
 STOPPED = "stop of "
 """Under which the record of a stop stands, before the repointer's name."""
+
+
+def addresses(flow: MirrorFlow, given: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+    """Addresses of both clusters by alias, as far as they are known here: those of a source that is gone may not be.
+
+    :param given: settings by alias, of clusters that the flow names by a connection.
+    """
+    found: dict[str, str] = {}
+    for cluster in (flow.source, flow.target):
+        if cluster.connection is not None and cluster.alias not in given:
+            continue
+        with suppress(SettingsError):
+            found[cluster.alias] = str(resolve_settings(cluster, given.get(cluster.alias))["bootstrap.servers"])
+    return found
 
 
 def move_of(flow: MirrorFlow, bootstrap: Mapping[str, str], plan: Plan) -> Move:
