@@ -1109,7 +1109,8 @@ class OffsetsHeld(RetriableError):
     )
     next_move: ClassVar[str] = (
         "run again in a minute; when it stays, kafka-transactions.sh --bootstrap-server TARGET find-hanging --topic "
-        "__consumer_offsets finds the transaction, and abort ends it"
+        "__consumer_offsets finds the transaction, and abort ends it; where it finds none, restart the broker that "
+        "coordinates the group"
     )
 
 

@@ -156,8 +156,13 @@ def repaired_until_done(start: Start, truth: Truth, target: LocalCluster, folder
         if outcome.done:
             return ", ".join(story)
         if outcome.error in ("CommitNotVisible", "OffsetsHeld"):
-            for part, offset in rig.hanging(truth.target, written_by(truth)).items():
+            hanging = rig.hanging(truth.target, written_by(truth))
+            story.append(f"hanging: {hanging}")
+            for part, offset in hanging.items():
                 rig.abort_hanging(target, folder, part, offset)
+            if not hanging:  # the log is whole, and the coordinator alone holds the offsets: it reads them anew
+                rig.process_of(target).kill()
+                rig.restart(target)
         else:
             assert outcome.retriable, str(outcome)
         outcome = start(truth.flow, owner="again").outcome(240)
