@@ -178,7 +178,7 @@ def assert_named_when_missing(settings: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
 def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path, delivery: str) -> None:
-    """A first run, and one over a topic that has grown and is set up otherwise, do with the rights of the page.
+    """K80: a first run, and one over a topic that has grown and is set up otherwise, do with the rights of the page.
 
     ``testSyncTopicACLs...``: access rules go over too, where the flow asks for it. Without rights on transactional ids
     a flow is told how to do without, and does.

@@ -1,0 +1,105 @@
+"""``mm2 failover`` killed with SIGKILL at random moments, and gone on with by whoever comes next."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from typer.testing import CliRunner
+
+from airflow_provider_mm2.cli.main import app
+from airflow_provider_mm2.local.pair import LocalPair
+from tests.cases.snapshot import group_offsets
+from tests.conftest import TopicName
+from tests.proof.conftest import SOAK
+from tests.recovery.applications import commit_at_beginning, make_topic
+
+pytestmark = pytest.mark.broker
+
+ROUNDS = 12 if SOAK else 2
+KILLS = 3
+COMMAND = "import sys; from airflow_provider_mm2.cli.main import main; sys.argv = ['mm2', *sys.argv[1:]]; main()"
+
+
+@pytest.fixture
+def flow(pair: LocalPair, topic_name: TopicName, tmp_path: Path) -> Path:
+    """Give a flow of 100 records and two groups, which has mirrored."""
+    topic = topic_name("orders")
+    make_topic(pair.addresses["source"], topic, 2, records=50)
+    for group in ("a", "b"):
+        commit_at_beginning(pair.addresses["source"], f"{group}-{topic}", topic, 2)
+    document = {
+        "name": topic,
+        "source": {"alias": "us", "settings": {**pair.addresses["source"]}},
+        "target": {"alias": "eu", "settings": {**pair.addresses["target"]}},
+        "topics": [topic],
+        "groups": [f".*-{topic}"],
+    }
+    path = tmp_path / f"{topic}.yaml"
+    path.write_text(json.dumps(document), "utf-8")
+    assert CliRunner().invoke(app, ["run", str(path)]).exit_code == 0
+    return path
+
+
+def test_killed_at_random_moments(flow: Path, pair: LocalPair) -> None:
+    """Forward to the end and taken back as a false alarm, or rolled back: always the same offsets and the same gate."""
+    chance = random.Random(6)  # noqa: S311
+    expected = {(f"us.{flow.stem}", number): 0 for number in range(2)}
+    for _ in range(ROUNDS):
+        for _ in range(KILLS):
+            killed(flow, chance.uniform(0.8, 6))
+        status = call(flow, "--status")
+        if status["state"] in ("running", "awaiting approval") and chance.random() < 0.5:
+            assert call(flow, "--rollback")["state"] == "rolled back"
+            assert offsets(flow, pair) == {}
+        if call(flow, "--status")["state"] in ("none", "rolled back", "reopened"):
+            call(flow, "--unplanned", "--apply", "--yes")
+        elif call(flow, "--status")["state"] != "closed":
+            call(flow, "--resume", "--yes")
+        closed = call(flow, "--status")
+        assert (closed["state"], closed["active_side"], closed["frozen"]) == ("closed", "target", False)
+        assert offsets(flow, pair) == expected
+        assert call(flow, "--reopen", "--approve", closed["plan_digest"])["active_side"] == "source"
+        for group in ("a", "b"):
+            AdminClient({**pair.addresses["target"]}).delete_consumer_groups([f"{group}-{flow.stem}"])
+
+
+def killed(flow: Path, seconds: float) -> None:
+    """Begin or go on, and be killed after so many seconds, if it is still at it."""
+    state = call(flow, "--status")["state"]
+    words = ["--resume", "--yes"] if state in ("running", "awaiting approval") else ["--unplanned", "--apply", "--yes"]
+    if state == "closed":
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "failover", str(flow), *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def call(flow: Path, *words: str) -> dict[str, object]:
+    """``mm2 failover``; gives its document."""
+    called = CliRunner().invoke(app, ["failover", str(flow), *words, "--json"])
+    assert called.exit_code == 0, (words, called.output)
+    document: dict[str, object] = json.loads(called.stdout.splitlines()[-1])
+    return document
+
+
+def offsets(flow: Path, pair: LocalPair) -> dict[tuple[str, int], int]:
+    """What both groups have on the target, which is the same."""
+    admin = AdminClient({**pair.addresses["target"]})
+    first, second = (group_offsets(admin, f"{group}-{flow.stem}") for group in ("a", "b"))
+    assert first == second
+    return dict(first)
