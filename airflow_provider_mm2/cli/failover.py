@@ -34,6 +34,7 @@ GROUP_COLUMNS = (
     *("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "before", "exact", "lag"),
     *("reread", "not_on_target", "reason"),
 )
+ROWS_SHOWN = 50
 REPOINT_COLUMNS = ("where", "before", "after", "state", "detail")
 STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
 
@@ -199,7 +200,7 @@ def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
         return
     name = document["flow"]
     if document["groups"]:
-        print_table(f"flow {name}, groups as of {document['as_of']}", document["groups"], GROUP_COLUMNS)
+        _show_groups(f"flow {name}, groups as of {document['as_of']}", document["groups"])
     if document["steps"]:
         rows = [{**step, "told": _told(step["detail"])} for step in document["steps"]]
         print_table(f"{document['mode']} failover of flow {name}: {document['state']}", rows, STEP_COLUMNS)
@@ -209,6 +210,16 @@ def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
     for line in report.not_moved:
         stderr.print(f"not moved: {line}", soft_wrap=True)
     typer.echo(_next(document, act))
+
+
+def _show_groups(title: str, rows: list[dict[str, Any]]) -> None:
+    """What a person has to look at first: positions that are not exact; of the others as many as a page holds."""
+    odd = [row for row in rows if not row["exact"]]
+    shown = [*odd, *(row for row in rows if row["exact"])][: max(ROWS_SHOWN, len(odd))]
+    print_table(title, shown, GROUP_COLUMNS)
+    if len(shown) < len(rows):
+        typer.echo(f"and {len(rows) - len(shown):,} more position(s), all of them exact; --json has them")
+    typer.echo(f"{len(rows):,} position(s), {len(rows) - len(odd):,} exact")
 
 
 def _show_surroundings(document: dict[str, Any]) -> None:

@@ -206,9 +206,20 @@ def make_topic(address: Address, topic: str, partitions: int, records: int = 0) 
 
 
 def commit_at_beginning(address: Address, group: str, topic: str, partitions: int) -> None:
-    """Let a group stand at the beginning of every partition."""
+    """Let a group stand at the beginning; on a new cluster its coordinator is loading for a moment."""
     consumer = Consumer({**address, "group.id": group})
-    consumer.commit(offsets=[Part(topic, number, 0) for number in range(partitions)], asynchronous=False)
+    offsets = [Part(topic, number, 0) for number in range(partitions)]
+
+    def committed() -> bool:
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
+                raise
+            return False
+        return True
+
+    assert poll(committed, timeout_s=LIMIT_S)
     consumer.close()
 
 
