@@ -35,6 +35,7 @@ GROUP_COLUMNS = (
     *("reread", "not_on_target", "reason"),
 )
 ROWS_SHOWN = 50
+LISTED = 3
 REPOINT_COLUMNS = ("where", "before", "after", "state", "detail")
 STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
 
@@ -236,9 +237,15 @@ def _show_surroundings(document: dict[str, Any]) -> None:
 def _told(detail: dict[str, Any]) -> str:
     if set(detail) == {"does"}:
         return str(detail["does"])
-    return "; ".join(
-        f"{key.replace('_', ' ')}: {value}" for key, value in detail.items() if value not in ([], {}, None, "")
-    )
+    told = {key.replace("_", " "): value for key, value in detail.items() if value not in ([], {}, None, "")}
+    return "; ".join(f"{key}: {_in_short(value)}" for key, value in told.items())
+
+
+def _in_short(value: object) -> str:
+    """A few of many."""
+    if not isinstance(value, list) or len(value) <= LISTED:
+        return str(value)
+    return f"{', '.join(map(str, value[:LISTED]))} and {len(value) - LISTED} more"
 
 
 def _next(document: dict[str, Any], act: _Act) -> str:
