@@ -89,7 +89,7 @@ def _text(detail: ErrorDetails, place: Place) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
         return _unknown(place)
-    if place[-2:-1] == ("settings",):
+    if place[-2:-1] == ("settings",) and kind != "value_error":
         return "give text, a number, true or false"
     if kind == "value_error":
         return str(detail.get("ctx", {}).get("error", detail["msg"]))
