@@ -22,6 +22,7 @@ from pydantic import (
 from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN, FlowModel, Pattern, Setting
 from airflow_provider_mm2.mirror.repoint_rules import check_repoint
 from airflow_provider_mm2.mirror.repoint_settings import RepointSettings
+from airflow_provider_mm2.mirror.setting_text import check_variables
 from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
 
@@ -46,6 +47,8 @@ DEFAULT_CONFIG_EXCLUDE = (
 
 TopicPattern = Annotated[Pattern, AfterValidator(check_topic_pattern)]
 
+GivenSetting = Annotated[Setting, AfterValidator(check_variables)]
+
 
 class Cut(str, Enum):
     """Where a run ends: at the interval's end, or at all there is."""
@@ -58,7 +61,7 @@ class ClusterSettings(FlowModel):
     """One cluster: an ``alias`` and either librdkafka ``settings`` or the id of an Airflow ``connection``."""
 
     alias: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
-    settings: dict[str, Setting] | None = Field(default=None, repr=False)
+    settings: dict[str, GivenSetting] | None = Field(default=None, repr=False)
     connection: str | None = None
 
     @field_validator("settings")

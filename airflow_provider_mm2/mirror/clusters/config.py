@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.errors import SettingRefused, VariableMissing
 from airflow_provider_mm2.mirror.flow import ClusterSettings
+from airflow_provider_mm2.mirror.setting_text import VARIABLE
 
 Settings = dict[str, object]
 
@@ -34,11 +35,13 @@ SECRET_KEYS = frozenset(
 )
 """Keys whose value is a secret, whatever Airflow's own masker thinks of their names."""
 
+NO_SECRET = ("sasl.oauthbearer.token.endpoint.url",)
+"""Keys that only sound like one."""
+
 SHORTEST_SECRET = 3
 """A value shorter than this is in every text by chance."""
 
 _SECRET_WORDS = re.compile(r"password|passphrase|secret|token|jaas|private|credential|\.key\.|key\.pem$|user\.info$")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 CLIENT_TIMEOUTS: Settings = {
     "socket.connection.setup.timeout.ms": 10_000,
@@ -105,13 +108,15 @@ _NOT_FOR_CONSUMERS = (
 def is_secret(key: str) -> bool:
     """Whether the value of a setting must never be shown."""
     lowered = key.lower()
+    if lowered.endswith(NO_SECRET):
+        return False
     return lowered in SECRET_KEYS or _SECRET_WORDS.search(lowered) is not None
 
 
 def plain_secrets(cluster: ClusterSettings) -> tuple[str, ...]:
     """Secret keys of a flow's own settings whose value is not exactly ``${NAME}``."""
     settings = cluster.settings or {}
-    return tuple(key for key, value in settings.items() if is_secret(key) and _VARIABLE.fullmatch(str(value)) is None)
+    return tuple(key for key, value in settings.items() if is_secret(key) and VARIABLE.fullmatch(str(value)) is None)
 
 
 def scrubbed(text: str, settings: Mapping[str, object]) -> str:
@@ -159,7 +164,7 @@ def _fill(alias: str, key: str, value: str, variables: Mapping[str, str]) -> str
             raise VariableMissing(alias=alias, setting=key, variable=name)
         return variables[name]
 
-    return _VARIABLE.sub(look_up, value)
+    return VARIABLE.sub(look_up, value)
 
 
 def admin_settings(given: Settings) -> Settings:

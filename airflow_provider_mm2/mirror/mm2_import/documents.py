@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import javaproperties
 
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
+from airflow_provider_mm2.mirror.mm2_import.property_lines import logical_lines
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_SHOWN_NAME = re.compile(r"[\w.>\-]{1,100}")
+"""Names that are told beside the number."""
 
 _SHAPES = (
     "give connectors as Kafka Connect takes them: a map of keys, {'name': ..., 'config': {...}}, a list of these, or "
@@ -55,16 +57,18 @@ def read_document(label: str, data: bytes, findings: Findings) -> Properties | t
 
 def _properties(label: str, data: bytes, findings: Findings) -> tuple[Given, ...]:
     found: dict[str, Given] = {}
-    line = 1
-    try:
-        for element in javaproperties.parse(data):
+    for line, text in logical_lines(data.decode("iso-8859-1")):
+        try:
+            elements = list(javaproperties.parse(text))
+        except javaproperties.InvalidUEscapeError:
+            hint = "\\u without four hexadecimal digits, which Java refuses; write \\\\ for \\"
+            findings.problem(f"{label}:{line}: {hint}")
+            break
+        for element in elements:
             if isinstance(element, javaproperties.KeyValue):
                 given = Given(key=element.key, value=element.value, where=f"{label}:{line}")
                 _tell_twice(found.get(element.key), given, findings)
                 found[element.key] = given
-            line += max(1, len(_LINE_END.findall(element.source)))
-    except javaproperties.InvalidUEscapeError:
-        findings.problem(f"{label}:{line}: \\u without four hexadecimal digits, which Java refuses; write \\\\ for \\")
     return tuple(found.values())
 
 
@@ -93,7 +97,7 @@ def _connectors(label: str, data: bytes, findings: Findings) -> Iterator[Connect
 def _unpacked(document: object) -> list[object]:
     """The connectors in one JSON object: the answer of ``GET /connectors?expand=info`` holds several."""
     if isinstance(document, dict) and document and all(_is_info(value) for value in document.values()):
-        return [value["info"] for value in document.values()]
+        return [{"name": name, **value["info"]} for name, value in document.items()]
     return [document]
 
 
@@ -114,6 +118,8 @@ def _connector(label: str, number: int, item: object, findings: Findings) -> Con
         return None
     config = item.get("config", item)
     name = item.get("name", config.get("name") if isinstance(config, dict) else None)
+    if isinstance(name, str) and _SHOWN_NAME.fullmatch(name):
+        place = f"{place} ({name})"
     if not isinstance(config, dict) or not isinstance(name, str | None):
         findings.problem(f"{place}: {_SHAPES}")
         return None
