@@ -8,7 +8,7 @@ Source: MirrorMaker 2, ``MirrorSourceConfig``, ``MirrorCheckpointConfig``, ``Mir
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.mm2_import import naming_keys, reasons
@@ -47,18 +47,30 @@ class _Mirror:
     keys: ConnectorKeys
 
 
+_Route = tuple[str, str] | frozenset[str]
+
+
 def read_connectors(connectors: Sequence[Connector], findings: Findings) -> Iterator[Direction]:
     """The directions of connectors, which may come from several files; all keys that are for none are told."""
     mirrors = [mirror for mirror in (_mirror(each, findings) for each in connectors) if mirror is not None]
     copies = [mirror for mirror in mirrors if mirror.reader is Reader.SOURCE and not _is_off(mirror, findings)]
+    copied = {route for copy in copies for route in ((copy.source, copy.target), _both_ways(copy))}
+    beside: dict[_Route, list[_Mirror]] = {}
+    said: dict[tuple[str, str], Reader] = {}
     for mirror in mirrors:
-        _tell_misplaced(mirror, mirrors, findings)
-        if mirror.reader is not Reader.SOURCE and not any(_belongs(mirror, copy) for copy in copies):
+        if mirror.reader is not Reader.SOURCE:
+            beside.setdefault(_route(mirror), []).append(mirror)
+        for key, given in mirror.keys.options.items():
+            said[key, given.value.strip()] = said.get((key, given.value.strip()), Reader(0)) | mirror.reader
+    for mirror in mirrors:
+        _tell_misplaced(mirror, said, findings)
+        if mirror.reader is not Reader.SOURCE and _route(mirror) not in copied:
             why = f"there is no MirrorSourceConnector from {mirror.source} to {mirror.target} that is switched on"
             findings.tell(mirror.connector.entries["connector.class"], why, "give its configuration, too")
             findings.no_flow.append(f"{mirror.connector.where}: {why}")
     for copy in copies:
-        yield _direction(copy, [mirror for mirror in mirrors if _belongs(mirror, copy)], findings)
+        near = [*beside.get((copy.source, copy.target), ()), *beside.get(_both_ways(copy), ())]
+        yield _direction(copy, near, findings)
 
 
 def _mirror(connector: Connector, findings: Findings) -> _Mirror | None:
@@ -96,11 +108,13 @@ def _is_off(mirror: _Mirror, findings: Findings) -> bool:
     return True
 
 
-def _belongs(mirror: _Mirror, copy: _Mirror) -> bool:
-    """Whether a connector is beside the one that copies: heartbeats of a direction may be of its way back."""
-    if mirror.reader is Reader.HEARTBEAT:
-        return {mirror.source, mirror.target} == {copy.source, copy.target}
-    return mirror.reader is Reader.CHECKPOINT and (mirror.source, mirror.target) == (copy.source, copy.target)
+def _both_ways(mirror: _Mirror) -> frozenset[str]:
+    return frozenset({mirror.source, mirror.target})
+
+
+def _route(mirror: _Mirror) -> _Route:
+    """What a connector has in common with the ones that copy: heartbeats of a direction may be of its way back."""
+    return _both_ways(mirror) if mirror.reader is Reader.HEARTBEAT else (mirror.source, mirror.target)
 
 
 def _direction(copy: _Mirror, beside: Sequence[_Mirror], findings: Findings) -> Direction:
@@ -186,11 +200,14 @@ def _tell_second_connection(copy: _Mirror, mirror: _Mirror, findings: Findings) 
                 findings.tell(given, *reasons.SECOND_CONNECTION)
 
 
-def _tell_misplaced(mirror: _Mirror, mirrors: Sequence[_Mirror], findings: Findings) -> None:
-    """Keys of another connector, which MirrorMaker 2 does not read here, unless that one has them, too."""
+def _tell_misplaced(mirror: _Mirror, said: Mapping[tuple[str, str], Reader], findings: Findings) -> None:
+    """Keys of another connector, which MirrorMaker 2 does not read here, unless that one has them, too.
+
+    :param said: the connectors that have a key with a value.
+    """
     for key, given in mirror.keys.options.items():
         readers = KEYS[key].read_by
-        is_there = any(other.reader in readers and _same(other.keys.options.get(key), given) for other in mirrors)
+        is_there = bool(said[key, given.value.strip()] & readers)
         if mirror.reader not in readers and not is_there:
             owner = next(name for name, reader in _CLASSES.items() if reader in readers)
             why = f"this connector does not read it; the {owner} does"

@@ -7,7 +7,6 @@ Source: MirrorMaker 2, ``MirrorMakerConfig`` (``clusterPairs``, ``clusterProps``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -19,35 +18,59 @@ from airflow_provider_mm2.mirror.mm2_import.documents import Properties
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
 from airflow_provider_mm2.mirror.mm2_import.keys import KEYS, family_reason
 from airflow_provider_mm2.mirror.mm2_import.patterns import split
-from airflow_provider_mm2.mirror.mm2_import.suggest import nearest, unknown_key
+from airflow_provider_mm2.mirror.mm2_import.suggest import OPTIONS, nearest, unknown_key
 from airflow_provider_mm2.mirror.mm2_import.worker_keys import tell_worker_key
 
-_ARROW = re.compile(r"(?P<source>.+?)->(?P<target>.+?)\.")
 _NOT_AT_THE_TOP = ("name", "connector.class", "source.cluster.alias", "target.cluster.alias", "use.defaults.from")
 
 
 @dataclass(slots=True, kw_only=True)
 class _Sorted:
-    """The keys of a file by what stands in front of them, without it."""
+    """The keys of a file by what stands in front of them, without it.
 
-    clusters: tuple[str, ...]
+    :param clusters: their place in the list of the file.
+    :param longest: characters of the longest alias.
+    """
+
+    clusters: dict[str, int]
+    longest: int
     everywhere: dict[str, Given] = field(default_factory=dict)
     of_cluster: dict[str, dict[str, Given]] = field(default_factory=dict)
     of_pair: dict[tuple[str, str], dict[str, Given]] = field(default_factory=dict)
 
     def place(self, given: Given) -> None:
         """Put a key where it belongs; a name of MirrorMaker 2's own is never taken for a cluster's."""
-        for pair in permutations(self.clusters, 2):
-            name = given.key.removeprefix(f"{pair[0]}->{pair[1]}.")
-            if name != given.key:
-                self.of_pair.setdefault(pair, {})[name] = given
-                return
-        owners = [alias for alias in self.clusters if given.key.startswith(f"{alias}.")]
-        if owners and given.key not in KEYS:
-            owner = max(owners, key=len)
+        pairs = self._pairs(given.key)
+        owners = [] if pairs or given.key in KEYS else self._heads(given.key, 0, ".")
+        if pairs:
+            source, target = min(pairs, key=lambda pair: (self.clusters[pair[0]], self.clusters[pair[1]]))
+            name = given.key.removeprefix(f"{source}->{target}.")
+            self.of_pair.setdefault((source, target), {})[name] = given
+        elif owners:
+            owner = owners[-1]
             self.of_cluster.setdefault(owner, {})[given.key.removeprefix(f"{owner}.")] = given
         else:
             self.everywhere[given.key] = given
+
+    def _pairs(self, key: str) -> list[tuple[str, str]]:
+        """The directions that a key begins with: several only where an alias has a dot or an arrow in it."""
+        sources = self._heads(key, 0, "->")
+        return [
+            (source, target)
+            for source in sources
+            for target in self._heads(key, len(source) + 2, ".")
+            if source != target
+        ]
+
+    def _heads(self, key: str, start: int, behind: str) -> list[str]:
+        """The clusters that stand at a place of a key with this behind them, the shortest first."""
+        found: list[str] = []
+        at = key.find(behind, start)
+        while start <= at <= start + self.longest:
+            if key[start:at] in self.clusters:
+                found.append(key[start:at])
+            at = key.find(behind, at + 1)
+        return found
 
 
 def read_dedicated(document: Properties, findings: Findings) -> Iterator[Direction]:
@@ -60,14 +83,14 @@ def read_dedicated(document: Properties, findings: Findings) -> Iterator[Directi
             "properties file of connect-mirror-maker.sh, or the connectors' configuration as JSON"
         )
         return
-    keys = _Sorted(clusters=clusters)
+    keys = _Sorted(clusters={alias: place for place, alias in enumerate(clusters)}, longest=max(map(len, clusters)))
     for given in document.entries:
         keys.place(given)
     _tell_everywhere(keys, findings)
     switched_on = [pair for pair in permutations(clusters, 2) if _is_on(keys, pair, findings)]
+    used = {alias for pair in switched_on for alias in pair}
     for alias, found in keys.of_cluster.items():
-        is_used = any(alias in pair for pair in switched_on)
-        _tell_of_cluster(alias, found, is_used=is_used, findings=findings)
+        _tell_of_cluster(alias, found, is_used=alias in used, findings=findings)
     for pair in switched_on:
         yield _direction(keys, pair, findings)
 
@@ -129,6 +152,12 @@ def _client(keys: _Sorted, alias: str, own: ConnectorKeys, side: dict[str, Given
     return {**everywhere, **own.both, **cluster, **side}
 
 
+def _has_arrow(key: str) -> bool:
+    """Whether a key begins as one of a direction does, whatever its clusters are called."""
+    arrow = key.find("->", 1)
+    return arrow > 0 and key.find(".", arrow + 3) > 0
+
+
 def _is_a_clients(key: str) -> bool:
     return key in CLIENT_KEYS or key.startswith(ROLES)
 
@@ -139,7 +168,7 @@ def _tell_everywhere(keys: _Sorted, findings: Findings) -> None:
         family = family_reason(key)
         if key in SECURITY or key == "clusters" or (key in KEYS and key not in _NOT_AT_THE_TOP):
             continue
-        if _ARROW.match(key):
+        if _has_arrow(key):
             why = "a direction between clusters of which 'clusters' does not name both"
             findings.tell_unknown(given, why, f"write clusters = {', '.join(keys.clusters)} and the missing one")
         elif tell_worker_key(key, given, findings):
@@ -160,7 +189,7 @@ def _tell_of_cluster(alias: str, found: dict[str, Given], *, is_used: bool, find
                 findings.tell(given, f"no flow has the cluster {alias}", "leave it out")
         elif tell_worker_key(key, given, findings):
             continue
-        elif (near := nearest(key, KEYS)) is not None:
+        elif (near := nearest(key, OPTIONS)) is not None:
             why = "MirrorMaker 2 does not know it either: what stands behind a cluster is for its clients"
             findings.tell_unknown(given, why, f"did you mean {near}, or A->B.{near} for one direction?")
         else:

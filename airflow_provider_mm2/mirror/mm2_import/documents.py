@@ -7,15 +7,13 @@ Source: Java, ``Properties.load`` (ISO 8859-1, the last of two equal keys counts
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import javaproperties
 
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
+from airflow_provider_mm2.mirror.mm2_import.property_lines import logical_lines
 
 _SHAPES = (
     "give connectors as Kafka Connect takes them: a map of keys, {'name': ..., 'config': {...}}, a list of these, or "
@@ -55,16 +53,18 @@ def read_document(label: str, data: bytes, findings: Findings) -> Properties | t
 
 def _properties(label: str, data: bytes, findings: Findings) -> tuple[Given, ...]:
     found: dict[str, Given] = {}
-    line = 1
-    try:
-        for element in javaproperties.parse(data):
+    for line, text in logical_lines(data.decode("iso-8859-1")):
+        try:
+            elements = list(javaproperties.parse(text))
+        except javaproperties.InvalidUEscapeError:
+            hint = "\\u without four hexadecimal digits, which Java refuses; write \\\\ for \\"
+            findings.problem(f"{label}:{line}: {hint}")
+            break
+        for element in elements:
             if isinstance(element, javaproperties.KeyValue):
                 given = Given(key=element.key, value=element.value, where=f"{label}:{line}")
                 _tell_twice(found.get(element.key), given, findings)
                 found[element.key] = given
-            line += max(1, len(_LINE_END.findall(element.source)))
-    except javaproperties.InvalidUEscapeError:
-        findings.problem(f"{label}:{line}: \\u without four hexadecimal digits, which Java refuses; write \\\\ for \\")
     return tuple(found.values())
 
 

@@ -54,11 +54,21 @@ class Findings:
     :param no_flow: why something that could be a flow is none.
     """
 
-    told: list[Unhonoured] = field(default_factory=list)
+    no_flow: list[str] = field(default_factory=list)
+    _told: dict[Unhonoured, None] = field(default_factory=dict)
     _used: set[Given] = field(default_factory=set)
     _idle: list[tuple[Given, str, str]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    no_flow: list[str] = field(default_factory=list)
+    _problems: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What ends the import, in the order it was found."""
+        return tuple(self._problems)
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether anything ends the import."""
+        return bool(self._problems)
 
     def tell(self, given: Given, why: str, instead: str) -> None:
         """Tell of a key that is known, with its value unless it is a secret."""
@@ -78,7 +88,7 @@ class Findings:
         for given, why, instead in self._idle:
             if given not in self._used:
                 self._add(Unhonoured(key=given.key, value=_shown(given), why=why, instead=instead, where=given.where))
-        return tuple(sorted(self.told, key=_place))
+        return tuple(sorted(self._told, key=_place))
 
     def tell_unknown(self, given: Given, why: str, instead: str) -> None:
         """Tell of a key that nobody knows.
@@ -101,12 +111,10 @@ class Findings:
 
     def problem(self, text: str) -> None:
         """Note what ends the import."""
-        if text not in self.problems:
-            self.problems.append(text)
+        self._problems[text] = None
 
     def _add(self, found: Unhonoured) -> None:
-        if found not in self.told:
-            self.told.append(found)
+        self._told[found] = None
 
 
 def _place(found: Unhonoured) -> tuple[bool, str, int]:

@@ -20,7 +20,7 @@ from airflow_provider_mm2.mirror.mm2_import.direction import Direction
 from airflow_provider_mm2.mirror.mm2_import.documents import Connector, Properties, read_document
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Unhonoured
 from airflow_provider_mm2.mirror.mm2_import.options import flow_keys
-from airflow_provider_mm2.mirror.mm2_import.variables import Variables
+from airflow_provider_mm2.mirror.mm2_import.variables import Names, Variables
 
 LONGEST_NAME = 100
 
@@ -50,18 +50,19 @@ def import_files(files: Iterable[tuple[str, bytes]]) -> Imported:
     given = list(files)
     findings = Findings()
     flows = tuple(_flows(given, findings))
-    if not flows and not findings.problems:
+    if not flows and not findings.has_problems:
         findings.problem("there is no flow: no direction A->B.enabled = true, and no MirrorSourceConnector")
-        findings.problems += findings.no_flow
-    if findings.problems:
-        raise ImportRefused(path=", ".join(label for label, _ in given), problems=tuple(findings.problems))
+        for why in findings.no_flow:
+            findings.problem(why)
+    if findings.has_problems:
+        raise ImportRefused(path=", ".join(label for label, _ in given), problems=findings.problems)
     return Imported(flows=flows, unhonoured=findings.in_order())
 
 
 def _flows(files: list[tuple[str, bytes]], findings: Findings) -> Iterator[MirrorFlow]:
-    variables, names = Variables(), set[str]()
+    variables, names = Variables(), Names()
     for direction in _directions(files, findings):
-        name = _flow_name(direction.name, names)
+        name = names.unique(_stem(direction.name), "-", LONGEST_NAME)
         if direction.named is not None and direction.named.value != name:
             why = f"the name of a flow is unique and has letters, digits, '_' and '-' only: it is {name}"
             findings.tell(direction.named, why, "choose another before its first run, if you like")
@@ -95,7 +96,7 @@ def _flow(direction: Direction, name: str, findings: Findings, variables: Variab
     }
     for side, (alias, which, client) in sides.items():
         keys[side] = {"alias": alias, "settings": cluster_settings(alias, which, client, findings, variables)}
-    if findings.problems:
+    if findings.has_problems:
         return None
     try:
         return MirrorFlow.model_validate({"name": name, **keys})
@@ -106,13 +107,6 @@ def _flow(direction: Direction, name: str, findings: Findings, variables: Variab
     return None
 
 
-def _flow_name(wanted: str, names: set[str]) -> str:
-    """A name of the characters that a flow's name has, which no other flow of the import has."""
-    stem = re.sub(r"-{2,}", "-", re.sub(r"[^a-zA-Z0-9_\-]+", "-", wanted)).strip("-")[:LONGEST_NAME] or "flow"
-    name, number = stem, 1
-    while name in names:
-        number += 1
-        ending = f"-{number}"
-        name = stem[: LONGEST_NAME - len(ending)] + ending
-    names.add(name)
-    return name
+def _stem(wanted: str) -> str:
+    """A name of the characters that a flow's name has."""
+    return re.sub(r"-{2,}", "-", re.sub(r"[^a-zA-Z0-9_\-]+", "-", wanted)).strip("-")[:LONGEST_NAME] or "flow"

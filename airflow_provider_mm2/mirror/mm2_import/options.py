@@ -106,7 +106,7 @@ class _Draft:
         if excluded == NEWER_EXCLUDE:
             del self.keys["topics_exclude"]
             self.findings.tell(self.options["topics.exclude"], *reasons.NEWER_DEFAULT)
-        if self.findings.problems:
+        if self.findings.has_problems:
             return
         for name in patterns.dropped_names(topics, excluded, self.keys.get("separator", ".")):
             why = f"the topic {name!r} is named in full, and excluded: by topics_exclude or as internal by its name"
@@ -127,7 +127,7 @@ class _Draft:
             self.findings.tell(beats, *reasons.HEARTBEATS_MIRRORED)
 
     def _mirrors(self, topic: str) -> bool:
-        return not self.findings.problems and patterns.any_matches(self.keys["topics"], topic)
+        return not self.findings.has_problems and patterns.any_matches(self.keys["topics"], topic)
 
     def add_factors(self) -> None:
         """Replication factors, whose defaults differ."""

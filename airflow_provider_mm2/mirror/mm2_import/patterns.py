@@ -78,7 +78,7 @@ def _unbalanced(pattern: str) -> str | None:
             in_class = character != "]"
         elif character == "[":
             in_class = True
-            at += _literal_start(pattern[at + 1 :])
+            at += _literal_start(pattern, at + 1)
         elif character in _CLOSED_BY:
             opened.append(character)
         elif character in _OPENED_BY and (not opened or opened.pop() != _OPENED_BY[character]):
@@ -87,9 +87,9 @@ def _unbalanced(pattern: str) -> str | None:
     return "[" if in_class else opened[-1] if opened else None
 
 
-def _literal_start(rest: str) -> int:
+def _literal_start(pattern: str, at: int) -> int:
     """How many characters at the start of a class are literal although one of them is a ``]``."""
-    return 2 if rest.startswith("^]") else 1 if rest.startswith("]") else 0
+    return 2 if pattern.startswith("^]", at) else 1 if pattern.startswith("]", at) else 0
 
 
 def any_matches(patterns: tuple[str, ...], name: str) -> bool:
