@@ -5,12 +5,12 @@ Source: Airflow's documentation, "Managing Connections", the two forms of the va
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from airflow_provider_mm2.mirror.errors import ConnectionMissing
+from airflow_provider_mm2.mirror.json_text import read_json
 
 PREFIX = "AIRFLOW_CONN_"
 
@@ -37,15 +37,15 @@ def connection_settings(connection: str, environment: Mapping[str, str] | None =
 
 
 def _from_json(text: str) -> dict[str, object]:
-    document = json.loads(text)
+    document = read_json(text)
     extra = document.get("extra", {})
-    return _mapping(json.loads(extra) if isinstance(extra, str) and extra else extra or {})
+    return _mapping(read_json(extra) if isinstance(extra, str) and extra else extra or {})
 
 
 def _from_uri(text: str) -> dict[str, object]:
     query = dict(parse_qsl(urlsplit(text).query, keep_blank_values=True))
     packed = query.pop("__extra__", None)
-    return _mapping(json.loads(packed)) if packed is not None else dict(query)
+    return _mapping(read_json(packed)) if packed is not None else dict(query)
 
 
 def _mapping(value: object) -> dict[str, object]:

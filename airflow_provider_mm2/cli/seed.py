@@ -9,7 +9,7 @@ import typer
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import AsJson, failures_as_exit_codes, print_document, print_table, stderr
 from airflow_provider_mm2.mirror.offsets.seed import Seed
-from airflow_provider_mm2.mirror.offsets.seed_points import check_seed
+from airflow_provider_mm2.mirror.offsets.seed_check import check_seed
 from airflow_provider_mm2.mirror.run import seed_progress
 
 FOUND_SOMETHING = 1
@@ -50,6 +50,8 @@ def seed(
             typer.echo(f"progress of {report.changes} partition(s) set" if report.changes else "nothing to change")
         elif not report.refused:
             typer.echo(f"nothing was written; --apply sets {report.changes} partition(s)")
+        for problem in report.passed_over:
+            stderr.print(f"passed over: {problem}", soft_wrap=True)
         for why in report.refused:
             stderr.print(f"refused: {why}", soft_wrap=True)
     if report.refused:

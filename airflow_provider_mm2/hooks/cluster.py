@@ -13,6 +13,7 @@ from airflow.sdk import BaseHook
 from airflow_provider_mm2.mirror.clusters.config import is_secret, plain_secrets, resolve_settings
 from airflow_provider_mm2.mirror.errors import ConnectionMissing, SecretInFlow, SecretInRepoint, Stopped
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
+from airflow_provider_mm2.mirror.json_text import read_json
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class KafkaClusterHook(BaseHook):
     def _parsed(self, extra: str | None) -> dict[str, object]:
         """The extra as a mapping. The parser's own error holds the text, secrets and all, and is dropped."""
         try:
-            settings = json.loads(extra or "{}")
+            settings = read_json(extra or "{}")
         except ValueError:
             settings = None
         if not isinstance(settings, dict):

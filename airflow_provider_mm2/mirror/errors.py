@@ -332,8 +332,9 @@ class SeedUnreadable(SettingsError):
 
     seed: str
     problem: str
+    cause: str
     found: ClassVar[str] = "progress cannot be taken from {seed!r}: {problem}"
-    likely_cause: ClassVar[str] = "a misspelt name, a file of another kind, or the other cluster holds it"
+    likely_cause: ClassVar[str] = "{cause}"
     next_move: ClassVar[str] = "correct it; docs/cli.md lists what --from takes. Nothing has been written"
 
 
@@ -343,12 +344,19 @@ class SeedRefused(MirrorError):
 
     flow: str
     refused: tuple[str, ...]
+    cause: str
+    otherwise: str
     found: ClassVar[str] = "progress of flow {flow!r} was not set: {refused}"
-    likely_cause: ClassVar[str] = "progress already stands elsewhere, or the two clusters are not as the seed says"
-    next_move: ClassVar[str] = (
-        "look at it without --apply; choose another --from or --topic, or take what it says into account with --force. "
-        "Nothing has been written"
-    )
+    likely_cause: ClassVar[str] = "{cause}"
+    next_move: ClassVar[str] = "look at it without --apply; {otherwise}. Nothing has been written"
+
+
+@dataclass(kw_only=True, eq=False)
+class SeedTaskRefused(SeedRefused):
+    """The same of a task, which has arguments in place of options."""
+
+    found: ClassVar[str] = "this task did not set progress of flow {flow!r}: {refused}"
+    next_move: ClassVar[str] = "{otherwise}. Nothing has been written"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from airflow_provider_mm2.operators.flow_task import FlowOperator
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
     from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+    from airflow_provider_mm2.mirror.interval.seeding import SeedReport
 
 ROWS_IN_XCOM = 200
 """Partitions that the returned document holds at most, and lines of the log."""
@@ -55,36 +56,45 @@ class SeedOffsetsOperator(FlowOperator):
         """Look, judge and, where asked for, write.
 
         :raises SeedUnreadable: an argument cannot be meant.
-        :raises SeedRefused: a partition is refused, and nothing was written.
+        :raises SeedTaskRefused: a partition is refused, and nothing was written.
         """
-        from airflow_provider_mm2.mirror.errors import SeedRefused
+        from airflow_provider_mm2.mirror.errors import SeedRefused, SeedTaskRefused
+        from airflow_provider_mm2.mirror.interval.seeding import IN_A_TASK
         from airflow_provider_mm2.mirror.offsets.seed import Seed
-        from airflow_provider_mm2.mirror.offsets.seed_points import check_seed
+        from airflow_provider_mm2.mirror.offsets.seed_check import check_seed
         from airflow_provider_mm2.mirror.run import seed_progress
 
         seed = Seed.parse(self.seed_from)
         check_seed(seed)
         topics = self.topics.split() if isinstance(self.topics, str) else list(self.topics)
-        report = seed_progress(
-            flow,
-            pair,
-            seed,
-            topics=topics,
-            force=_is_true("force", self.force),
-            apply=_is_true("apply", self.apply),
-            owner=self.attempt(context),
-            stop=self.stop,
-        )
+        try:
+            report = seed_progress(
+                flow,
+                pair,
+                seed,
+                topics=topics,
+                force=_is_true("force", self.force),
+                apply=_is_true("apply", self.apply),
+                owner=self.attempt(context),
+                stop=self.stop,
+            )
+            self._log_report(report)
+            report.check()
+        except SeedRefused as refused:
+            raise SeedTaskRefused(**{**vars(refused), "otherwise": IN_A_TASK[refused.otherwise]}) from None
         document = report.to_json()
-        rows = document["partitions"]
-        for row in rows[:ROWS_IN_XCOM]:
+        return {**document, "partitions": document["partitions"][:ROWS_IN_XCOM]}
+
+    def _log_report(self, report: SeedReport) -> None:
+        """What a shell would show."""
+        for problem in report.passed_over:
+            self.log.warning("passed over: %s", problem)
+        document = report.to_json()
+        for row in document["partitions"][:ROWS_IN_XCOM]:
             self.log.info(
                 "%s-%s: %s -> %s (%s)", *(row[name] for name in ("topic", "partition", "old", "new", "reason"))
             )
         self.log.info("%d partition(s) to change, %s", report.changes, "written" if report.applied else "shown only")
-        if report.refused:
-            raise SeedRefused(flow=flow.name, refused=report.refused)
-        return {**document, "partitions": rows[:ROWS_IN_XCOM]}
 
 
 def _is_true(name: str, given: bool | str) -> bool:
@@ -98,5 +108,5 @@ def _is_true(name: str, given: bool | str) -> bool:
     if isinstance(given, bool):
         return given
     if str(given).strip().lower() not in known:
-        raise SeedUnreadable(seed=f"{name}={given!r}", problem="give true or false")
+        raise SeedUnreadable(seed=f"{name}={given!r}", problem="give true or false", cause="a misspelt template")
     return known[str(given).strip().lower()]

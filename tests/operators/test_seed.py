@@ -51,8 +51,10 @@ def test_a_refused_seed_fails_for_good(make_world: Any) -> None:
     world = make_world()
     seed(world, apply=True)
     for apply in (False, True):
-        with pytest.raises(AirflowFailException, match="copies 10 record"):
+        with pytest.raises(AirflowFailException, match="copies 10 record") as caught:
             seed(world, seed_from="earliest", apply=apply)
+        assert "give the task another seed_from= or topics=, or force=True if" in str(caught.value)
+        assert "--" not in str(caught.value).partition("Next move")[2]
     assert seed(world, seed_from="earliest", apply=True, force="true")["changes"] == 1
     assert world.progress() == 0
 

@@ -6,13 +6,13 @@ times are ISO text, and what comes back equals what went in.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 from airflow_provider_mm2.mirror.errors import ConditionRefused
+from airflow_provider_mm2.mirror.json_text import read_json
 
 WantedOffset = tuple[str, int | None, int]
 """Source topic, partition (None: each), and the source offset below which everything is wanted."""
@@ -192,7 +192,7 @@ def _document(argument: str, given: object) -> object:
             raise ConditionRefused(argument=argument, problem=f"{text[:40]!r} is not a JSON object")
         return text
     try:
-        found: object = json.loads(text)
+        found: object = read_json(text)
     except ValueError:
         raise ConditionRefused(argument=argument, problem=f"{text[:40]!r} is not JSON") from None
     return found

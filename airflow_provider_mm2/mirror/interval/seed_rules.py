@@ -91,14 +91,14 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
     """What becomes of one partition."""
     facts, point, old = given.facts, given.point, stands_at(given.facts)
     if isinstance(point, NoPoint):
-        why = point.why if point.refused else None
+        problem = point.why if point.refused else None
         return SeedRow(
             source=facts.source,
             target=facts.target,
             old=old,
             new=None,
-            reason=f"left as it is: {point.why}",
-            problem=why,
+            reason="left as it is" if point.refused else f"left as it is: {point.why}",
+            problem=problem,
         )
     start, lost = facts.source_log.start, _lost(given, seed, old)
     new = max(point.offset, start)

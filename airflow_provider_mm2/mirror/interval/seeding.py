@@ -8,7 +8,7 @@ each shard again behind its fence.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -28,16 +28,28 @@ from airflow_provider_mm2.mirror.model import (
 from airflow_provider_mm2.mirror.offsets.seed import Seed
 from airflow_provider_mm2.mirror.offsets.seed_points import PointFinder
 
+ANOTHER = "choose another --from or --topic"
+ANOTHER_OR_FORCE = f"{ANOTHER}, or take what it says into account with --force"
+IN_A_TASK = {
+    ANOTHER: "give the task another seed_from= or topics=",
+    ANOTHER_OR_FORCE: "give the task another seed_from= or topics=, or force=True if what it says is meant",
+}
+"""What can be done about a refusal; force helps only where it was not given and every place is sure."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedReport:
-    """What a seed does or did, a row for each partition."""
+    """What a seed does or did, a row for each partition.
+
+    :param passed_over: what could not be read where progress was taken from, and was not asked for.
+    """
 
     flow: str
     seed: Seed
     rows: tuple[SeedRow, ...]
     force: bool
     applied: bool
+    passed_over: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -49,6 +61,28 @@ class SeedReport:
         """How many partitions have something to be written."""
         return sum(row.changes for row in self.rows)
 
+    def check(self) -> None:
+        """Refuse what may not be written.
+
+        :raises SeedRefused: says of which partitions, and what that comes from.
+        """
+        if self.refused:
+            problems = [row for row in self.rows if row.problem is not None]
+            raise SeedRefused(
+                flow=self.flow,
+                refused=self.refused,
+                cause=self._cause(problems),
+                otherwise=ANOTHER if self.force or problems else ANOTHER_OR_FORCE,
+            )
+
+    @staticmethod
+    def _cause(problems: list[SeedRow]) -> str:
+        if any(row.new is None for row in problems):
+            return "what progress is taken from tells no sure place there"
+        if problems:
+            return "what it says is of another log than the source has now, or a transaction is still open"
+        return "progress already stands elsewhere, or the two clusters are not as the seed says"
+
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 seed --json``."""
         return {
@@ -57,6 +91,7 @@ class SeedReport:
             "applied": self.applied,
             "changes": self.changes,
             "refused": list(self.refused),
+            "passed_over": list(self.passed_over),
             "partitions": [
                 {
                     "topic": row.source.topic,
@@ -99,17 +134,23 @@ def seed_flow(
     if seed.kind.is_hearsay:
         look.copy_ends = finder.copy_ends([part for part, fact in facts.items() if fact.visible])
     rows = look.rows(facts, points, retentions(flow, survey))
-    report = SeedReport(flow=flow.name, seed=seed, rows=tuple(rows.values()), force=force, applied=False)
+    report = SeedReport(
+        flow=flow.name,
+        seed=seed,
+        rows=tuple(rows.values()),
+        force=force,
+        applied=False,
+        passed_over=tuple(finder.passed_over),
+    )
     if not apply:
         return report
-    if report.refused:
-        raise SeedRefused(flow=flow.name, refused=report.refused)
+    report.check()
     if report.changes:
         prepared = prepare_topics(flow, pair, owner=owner, tick=tick, anew=chosen)
         writing = SeedWriter(look, prepared.record, points, force, owner)
         for number in range(prepared.shards):
             writing.write(number, {part: row for part, row in rows.items() if _is_of(part, number, prepared.shards)})
-    return SeedReport(flow=flow.name, seed=seed, rows=report.rows, force=force, applied=True)
+    return replace(report, applied=True)
 
 
 def _is_of(part: TopicPartition, shard: int, shards: int) -> bool:
@@ -120,5 +161,7 @@ def _chosen(survey: Survey, seed: Seed, topics: Collection[str]) -> tuple[str, .
     """The topics to be seeded, all selected."""
     strangers = sorted(set(topics) - set(survey.source_topics))
     if strangers:
-        raise SeedUnreadable(seed=str(seed), problem=f"the flow does not mirror {', '.join(map(repr, strangers))}")
+        problem = f"the flow does not mirror {', '.join(map(repr, strangers))}"
+        cause = "a misspelt topic, the target's name in place of the source's, or the flow's patterns leave it out"
+        raise SeedUnreadable(seed=str(seed), problem=problem, cause=cause)
     return tuple(name for name in survey.source_topics if not topics or name in topics)

@@ -9,11 +9,11 @@ Source: Kafka Connect, ``OffsetStorageWriter``; MirrorMaker 2, ``MirrorUtils.wra
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_mm2.mirror.json_text import read_json
 from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 
 
@@ -26,30 +26,64 @@ class ConnectOffset:
     next_offset: int
 
 
-def read_offsets(records: Iterable[LogRecord], cluster: str) -> tuple[ConnectOffset, ...]:
-    """The newest offset of each connector and source partition.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadOffset:
+    """What a connector has last written of a source partition, and it tells no offset."""
 
-    :param records: all of the offsets topic, each partition's in order.
+    connector: str
+    source: TopicPartition
+    problem: str
+
+
+def read_offsets(
+    partitions: Iterable[Iterable[LogRecord]], cluster: str
+) -> tuple[tuple[ConnectOffset, ...], tuple[UnreadOffset, ...]]:
+    """The newest offset of each connector and source partition, and what stands in the place of one.
+
+    In one partition of the topic the last record is the newest. A key lies in two partitions where the topic was grown:
+    then the later timestamp counts.
+
+    :param partitions: all records of the offsets topic, those of each of its partitions in order.
     :param cluster: alias of the source, as MirrorMaker 2 knows it.
-    :raises ValueError: a record of that cluster cannot be read; says which.
     """
-    newest: dict[tuple[str, TopicPartition], ConnectOffset | None] = {}
+    newest: dict[tuple[str, TopicPartition], tuple[int, LogRecord]] = {}
+    for number, records in enumerate(partitions):
+        for place, record in _last_of_each(records, cluster).items():
+            before = newest.get(place)
+            if before is None or _stamp(before[1]) <= _stamp(record):
+                newest[place] = (number, record)
+    read = [_read(place, *found) for place, found in newest.items() if found[1].value is not None]
+    good = tuple(found for found in read if isinstance(found, ConnectOffset))
+    return good, tuple(found for found in read if isinstance(found, UnreadOffset))
+
+
+def _last_of_each(records: Iterable[LogRecord], cluster: str) -> dict[tuple[str, TopicPartition], LogRecord]:
+    last: dict[tuple[str, TopicPartition], LogRecord] = {}
     for record in records:
         place = _place(record.key, cluster)
-        if place is None:
-            continue
-        connector, source = place
-        newest[place] = None
-        if record.value is not None:
-            offset = _offset(record.value, f"the value at {record.offset}, of {source} by {connector!r},")
-            newest[place] = ConnectOffset(connector=connector, source=source, next_offset=offset + 1)
-    return tuple(found for found in newest.values() if found is not None)
+        if place is not None:
+            last[place] = record
+    return last
+
+
+def _stamp(record: LogRecord) -> int:
+    return -1 if record.timestamp_ms is None else record.timestamp_ms
+
+
+def _read(place: tuple[str, TopicPartition], number: int, record: LogRecord) -> ConnectOffset | UnreadOffset:
+    connector, source = place
+    try:
+        offset = _offset(record.value or b"")
+    except ValueError as error:
+        value = f"the value of {source} by {connector!r}, at {record.offset} of partition {number},"
+        return UnreadOffset(connector=connector, source=source, problem=f"{value} {error}")
+    return ConnectOffset(connector=connector, source=source, next_offset=offset + 1)
 
 
 def _place(key: bytes | None, cluster: str) -> tuple[str, TopicPartition] | None:
     """Connector and source partition of a key; None when it is not of a mirror of that cluster."""
     try:
-        document: Any = json.loads(key or b"")
+        document: Any = read_json(key or b"")
     except ValueError:
         return None
     match document:
@@ -59,12 +93,12 @@ def _place(key: bytes | None, cluster: str) -> tuple[str, TopicPartition] | None
     return None
 
 
-def _offset(value: bytes, what: str) -> int:
+def _offset(value: bytes) -> int:
     try:
-        document: Any = json.loads(value)
+        document: Any = read_json(value)
     except ValueError as error:
-        raise ValueError(f"{what} is not JSON: {error}") from error
+        raise ValueError(f"is not JSON: {error}") from error
     offset = document.get("offset") if isinstance(document, dict) else None
     if type(offset) is not int or offset < 0:
-        raise ValueError(f"{what} has no offset: {value[:100]!r}")
+        raise ValueError(f"has no offset: {value[:100]!r}")
     return offset

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_mm2.mirror.errors import SeedUnreadable
+from airflow_provider_mm2.mirror.json_text import read_json
 from airflow_provider_mm2.mirror.model import TopicPartition
 
 
@@ -68,11 +69,13 @@ class Seed:
             kind = SeedKind(name)
         except ValueError:
             kinds = ", ".join(each.value + (":..." if each in WITH_ARGUMENT else "") for each in SeedKind)
-            raise SeedUnreadable(seed=text, problem=f"it is none of {kinds}") from None
+            raise SeedUnreadable(seed=text, problem=f"it is none of {kinds}", cause="a misspelt kind") from None
         if kind in WITH_ARGUMENT and not argument:
-            raise SeedUnreadable(seed=text, problem=f"behind {name}: comes {WITH_ARGUMENT[kind]}")
+            cause = "what belongs behind the colon was left out"
+            raise SeedUnreadable(seed=text, problem=f"behind {name}: comes {WITH_ARGUMENT[kind]}", cause=cause)
         if kind not in WITH_ARGUMENT and argument:
-            raise SeedUnreadable(seed=text, problem=f"{name} takes nothing behind it")
+            cause = "another kind was meant, or a topic, which --topic chooses"
+            raise SeedUnreadable(seed=text, problem=f"{name} takes nothing behind it", cause=cause)
         return cls(kind=kind, argument=argument)
 
     def __str__(self) -> str:
@@ -108,10 +111,14 @@ def read_file(path: Path) -> dict[TopicPartition, int]:
 
     :raises SeedUnreadable: the file cannot be read, or a row is not of that kind.
     """
+    seed, of_another_kind = f"offsets:{path}", "a file of another kind, or one that was changed by hand or cut off"
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise SeedUnreadable(seed=f"offsets:{path}", problem=str(error)) from error
+    except UnicodeError as error:
+        raise SeedUnreadable(seed=seed, problem=f"it is not UTF-8: {error}", cause=of_another_kind) from error
+    except (OSError, ValueError) as error:
+        cause = "a misspelt path, or a file that may not be read here"
+        raise SeedUnreadable(seed=seed, problem=str(error), cause=cause) from error
     try:
         rows = _json_rows(text) if text.lstrip().startswith(("[", "{")) else _csv_rows(text)
         found: dict[TopicPartition, int] = {}
@@ -119,10 +126,10 @@ def read_file(path: Path) -> dict[TopicPartition, int]:
             part = TopicPartition(topic, partition)
             if found.setdefault(part, offset) != offset:
                 raise ValueError(f"{part} has two offsets, {found[part]} and {offset}")
-    except ValueError as error:
-        raise SeedUnreadable(seed=f"offsets:{path}", problem=str(error)) from error
+    except (ValueError, RecursionError, csv.Error) as error:
+        raise SeedUnreadable(seed=seed, problem=str(error), cause=of_another_kind) from error
     if not found:
-        raise SeedUnreadable(seed=f"offsets:{path}", problem="there is no offset in it")
+        raise SeedUnreadable(seed=seed, problem="there is no offset in it", cause=of_another_kind)
     return found
 
 
@@ -140,7 +147,7 @@ def _csv_rows(text: str) -> list[tuple[str, int, int]]:
 
 
 def _json_rows(text: str) -> list[tuple[str, int, int]]:
-    document: Any = json.loads(text)
+    document: Any = read_json(text)
     entries = document.get("partitions") if isinstance(document, dict) else document
     if not isinstance(entries, list):
         raise ValueError("it is neither a list nor an object with 'partitions'")
@@ -154,7 +161,7 @@ def _json_row(number: int, entry: Any) -> tuple[str, int, int] | None:
         raise ValueError(f"entry {number}, {shown}, is not an object")
     offset = next((entry[name] for name in ("offset", "new", "progress") if name in entry), "")
     match entry:
-        case {"topic": str(topic), "partition": int(partition)} if partition >= 0:
+        case {"topic": str(topic), "partition": int(partition)} if type(partition) is int and partition >= 0:
             if offset is None:
                 return None
             if type(offset) is int and offset >= 0:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-
-import pendulum
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
@@ -16,13 +14,17 @@ from airflow_provider_mm2.mirror.errors import MirrorError, SeedUnreadable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, LogRecord, Record, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.offsets.connect_offsets import ConnectOffset, read_offsets
+from airflow_provider_mm2.mirror.offsets.connect_offsets import ConnectOffset, UnreadOffset, read_offsets
 from airflow_provider_mm2.mirror.offsets.failover_point import read_failover_points
 from airflow_provider_mm2.mirror.offsets.refine import Seen, fingerprint
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed, SeedKind, read_file
+from airflow_provider_mm2.mirror.offsets.seed_check import moment_of
 from airflow_provider_mm2.mirror.offsets.tail_match import NoCopyEnd, find_copy_end
 
 log = logging.getLogger(__name__)
+
+SHOWN = 10
+"""Most of several things that are named in one message."""
 
 TAIL = 200
 """Records at the target's end that are looked for on the source."""
@@ -36,6 +38,8 @@ class PointFinder:
 
     :param pairs: source partition to target partition, for all that is to be seeded.
     :param on_target: those of the target partitions that exist.
+
+    ``passed_over`` says what could not be read where it was looked, and was not asked for.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class PointFinder:
         self._pairs = pairs
         self._on_target = on_target
         self._tick = tick
+        self.passed_over: list[str] = []
 
     def find(self, seed: Seed) -> Points:
         """A point, or why there is none, for every partition.
@@ -99,8 +104,12 @@ class PointFinder:
     def _given(self, seed: Seed, offsets: Mapping[TopicPartition, int], why: str, why_not: str) -> Points:
         strangers = sorted(offsets.keys() - self._pairs.keys())
         if strangers:
-            names = ", ".join(map(str, strangers[:10])) + (", ..." if len(strangers) > 10 else "")
-            raise SeedUnreadable(seed=str(seed), problem=f"it names what is not to be seeded here: {names}")
+            names = ", ".join(map(str, strangers[:SHOWN])) + (", ..." if len(strangers) > SHOWN else "")
+            raise SeedUnreadable(
+                seed=str(seed),
+                problem=f"it names what is not to be seeded here: {names}",
+                cause="it is of another flow, has the target's names, or names more than --topic chooses",
+            )
         return _by_partition(self._pairs, offsets, why, why_not)
 
     def _source_group(self, seed: Seed) -> Points:
@@ -111,6 +120,7 @@ class PointFinder:
             raise SeedUnreadable(
                 seed=str(seed),
                 problem="the source has no such group, it has committed nothing, or it may not be described",
+                cause="a misspelt group, or one that is on the target",
             )
         pending = NoPoint(why="an open transaction holds the group's offset here", refused=True)
         points = _by_partition(
@@ -131,27 +141,43 @@ class PointFinder:
             (found for found in (self._pair.target, self._pair.source) if topic in found.describe_topics([topic])), None
         )
         if cluster is None:
-            raise SeedUnreadable(seed=str(seed), problem=f"neither cluster has a topic {topic!r}")
-        try:
-            found = read_offsets(self._records(cluster, topic), self._flow.source.alias)
-        except ValueError as error:
-            raise SeedUnreadable(seed=str(seed), problem=str(error)) from error
+            cause = "a misspelt name, or Kafka Connect keeps its offsets on a third cluster"
+            raise SeedUnreadable(seed=str(seed), problem=f"neither cluster has a topic {topic!r}", cause=cause)
+        found, unread = read_offsets(self._records(cluster, topic), self._flow.source.alias)
+        self._pass_over(seed, connector, unread)
         chosen = [offset for offset in found if connector in ("", offset.connector)]
         if not chosen:
             problem = f"{topic!r} on {cluster.alias!r} has no offset of the source {self._flow.source.alias!r}"
-            raise SeedUnreadable(seed=str(seed), problem=problem + (f" by {connector!r}" if connector else ""))
+            raise SeedUnreadable(
+                seed=str(seed),
+                problem=problem + (f" by {connector!r}" if connector else ""),
+                cause="MirrorMaker 2 knew the source by another alias than the flow does, or a misspelt connector",
+            )
         return _of_connectors(self._pairs, chosen, f"{topic!r} on {cluster.alias!r}")
 
-    def _records(self, cluster: ClusterReader, topic: str) -> Iterator[LogRecord]:
+    def _pass_over(self, seed: Seed, connector: str, unread: Collection[UnreadOffset]) -> None:
+        """Note what cannot be read.
+
+        :raises SeedUnreadable: it is what was asked for.
+        """
+        asked = [each for each in unread if connector in ("", each.connector) and each.source in self._pairs]
+        if asked:
+            problem = "; ".join(each.problem for each in asked[:SHOWN])
+            cause = "somebody wrote to that topic by hand, or Kafka Connect has other converters there than JSON's"
+            raise SeedUnreadable(seed=str(seed), problem=problem, cause=cause)
+        self.passed_over += [each.problem for each in unread]
+
+    def _records(self, cluster: ClusterReader, topic: str) -> Iterator[Sequence[LogRecord]]:
         """All partitions of a topic, each to its end: keys are spread over them."""
         for number in range(cluster.describe_topics([topic])[topic].partitions):
-            yield from cluster.read_state(TopicPartition(topic, number), self._tick)
+            yield cluster.read_state(TopicPartition(topic, number), self._tick)
 
     def _failover(self, seed: Seed) -> Points:
         try:
             known = read_failover_points(self._pair, self._tick)
         except ValueError as error:
-            raise SeedUnreadable(seed=str(seed), problem=str(error)) from error
+            cause = "a record of the opposite flow's state that was written by another version, or by somebody else"
+            raise SeedUnreadable(seed=str(seed), problem=str(error), cause=cause) from error
         return {
             part: Point(offset=known[part][1], why=f"behind what flow {known[part][0]!r} brought before the failover")
             if part in known
@@ -196,34 +222,6 @@ class PointFinder:
             if len(tail) == TAIL or start == ends.start:
                 break
         return list(tail)
-
-
-def check_seed(seed: Seed) -> None:
-    """Refuse an argument that cannot be read, before any cluster is asked.
-
-    :raises SeedUnreadable: says what is wrong with it.
-    """
-    if seed.kind is SeedKind.TIMESTAMP:
-        moment_of(seed)
-    elif seed.kind is SeedKind.OFFSETS:
-        read_file(Path(seed.argument))
-
-
-def moment_of(seed: Seed) -> int:
-    """The time of a ``timestamp:`` seed in milliseconds.
-
-    :raises SeedUnreadable: it is no moment with a zone.
-    """
-    text = seed.argument
-    if text.isdecimal():
-        return int(text)
-    try:
-        moment = pendulum.parse(text, tz=None)
-    except ValueError as error:
-        raise SeedUnreadable(seed=str(seed), problem=f"{text!r} is not a time") from error
-    if not isinstance(moment, pendulum.DateTime) or moment.tzinfo is None:
-        raise SeedUnreadable(seed=str(seed), problem=f"{text!r} is not a moment with a time zone")
-    return int(moment.timestamp() * 1000)
 
 
 def _seen(record: Record) -> Seen:

@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.interval.seeding import SeedReport
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.seed import read_file
 from airflow_provider_mm2.mirror.state import lease
 from airflow_provider_mm2.mirror.state.gate import KEY, encode, read_gate
 from airflow_provider_mm2.mirror.state_model import ActiveSide
@@ -133,6 +134,18 @@ def test_offsets_of_a_file(tmp_path: Path) -> None:
         assert world.progress(1) is None
 
 
+def test_the_forms_of_a_file_in_the_documentation(tmp_path: Path) -> None:
+    """Both examples of ``docs/cli.md`` are taken, and mean the same."""
+    text = (Path(__file__).parents[3] / "docs" / "cli.md").read_text("utf-8")
+    section = text.partition("## `mm2 seed FLOW`")[2].partition("\n## ")[0]
+    examples = section.split("```")[1::2]
+    assert len(examples) == 2
+    for example in examples:
+        path = tmp_path / "offsets"
+        path.write_text(example.removeprefix("json"))
+        assert read_file(path) == {TopicPartition("orders", 0): 60, TopicPartition("orders", 1): 58}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -141,7 +154,13 @@ def test_offsets_of_a_file(tmp_path: Path) -> None:
         ("orders,x,4\n", "line 1"),
         ("orders,0,-4\n", "line 1"),
         ('[{"topic": "orders", "partition": 0}]', "entry 1"),
-        ('[{"topic": "orders", "partition": true, "offset": "4"}]', "entry 1"),
+        ('[{"topic": "orders", "partition": true, "offset": 4}]', "entry 1"),
+        ('[{"topic": "orders", "partition": 0, "offset": true}]', "entry 1"),
+        ('{"orders": {"0": 60}}', "neither a list nor an object with 'partitions'"),
+        ("[" * 200_000, "it is nested too deep"),
+        ('[{"topic": ' + "[" * 900 + "]" * 900 + "}]", "entry 1"),
+        ("orders,0," + "4" * 200_000, "field larger than field limit"),
+        ("orders,0," + "4" * 5_000, "Exceeds the limit"),
         ("[", "Expecting"),
         ('{"a": 1}', "neither a list"),
         ("", "no offset in it"),
@@ -162,6 +181,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, text: str, said: str) -> Non
 FAULTY = (
     *("", "first", "earliest:x", "timestamp", "timestamp:", "timestamp:noon", "timestamp:2024-01-01T00:00:00"),
     *("offsets:", "source-group", "connect:", "match:orders"),
+    *("timestamp:2024-01-01", "timestamp:2024-02-30T00:00:00Z", "timestamp:12:00:00Z", "timestamp:now"),
+    *("timestamp:99999999999999999999999999", "timestamp:" + "9" * 5_000, "timestamp:1600-01-01T00:00:00Z"),
+    *("timestamp:253402300800000", "timestamp:9999-12-31T23:59:59-23:59", "timestamp:2024-01-01T00:00:00Z/P1D"),
+    "offsets:\0",
 )
 
 
@@ -171,6 +194,31 @@ def test_a_seed_that_cannot_be_meant(text: str) -> None:
     world = SeedWorld()
     with pytest.raises(SeedUnreadable):
         world.seed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "cause"),
+    [
+        ("frist", "it is none of earliest, latest", "a misspelt kind"),
+        ("match:x", "match takes nothing behind it", "which --topic chooses"),
+        ("connect", "behind connect: comes", "was left out"),
+        ("timestamp:yesterday", "write it as 2024-01-31T00:00:00Z", "a date alone, a time without a zone, or words"),
+        ("timestamp:2024-01-01", "not a date with a time of day and a zone", "a date alone"),
+        ("timestamp:1600-01-01T00:00:00Z", "lies outside 1970-01-01T00:00:00Z to 9999-12-31T23:59", "misspelt year"),
+        ("timestamp:1700000000000000000", "lies outside 1970", "nanoseconds in place of milliseconds"),
+        ("offsets:/no/such/file", "No such file", "a misspelt path"),
+        ("source-group:gone", "the source has no such group", "a misspelt group, or one that is on the target"),
+        ("connect:gone", "neither cluster has a topic 'gone'", "a misspelt name, or Kafka Connect keeps"),
+    ],
+)
+def test_each_fault_has_its_own_cause(text: str, found: str, cause: str) -> None:
+    """What is wrong with a seed is told with a cause that fits it."""
+    world = SeedWorld()
+    with pytest.raises(SeedUnreadable) as caught:
+        world.seed(text)
+    problem, likely, _ = str(caught.value).splitlines()
+    assert found in problem
+    assert cause in likely
 
 
 def test_a_source_group() -> None:
@@ -240,11 +288,13 @@ def test_the_progress_group_alone() -> None:
     assert world.values() == list(range(10))
 
 
-def connect_record(world: SeedWorld, connector: str, offset: int | None, *, partition: int = 0, place: int = 0) -> None:
+def connect_record(
+    world: SeedWorld, connector: str, offset: int | None, *, partition: int = 0, place: int = 0, at: int = BASE_MS
+) -> None:
     """Write what Connect writes of a mirror's progress."""
     key = json.dumps([connector, {"cluster": "us", "partition": partition, "topic": "orders"}]).encode()
     value = None if offset is None else json.dumps({"offset": offset}).encode()
-    world.pair.eu.produce(CONNECT, place, Message(key=key, value=value))
+    world.pair.eu.produce(CONNECT, place, Message(key=key, value=value, timestamp_ms=at))
 
 
 def test_mirror_maker_2_s_own_offsets() -> None:
@@ -304,6 +354,67 @@ def test_connect_offsets_that_tell_nothing_sure() -> None:
     connect_record(world, "one", -3)
     with pytest.raises(SeedUnreadable, match="has no offset"):
         world.seed(f"connect:{CONNECT}:one")
+
+
+def test_a_connector_that_is_not_asked_for_spoils_nothing() -> None:
+    """A value that tells no offset counts while it is the newest of what is asked for, and is told of else."""
+    world = SeedWorld(partitions=2)
+    world.write(10)
+    world.copy_by_hand(*world.numbered(7))
+    world.pair.eu.create_topic(CONNECT, 1)
+    connect_record(world, "one", 6)
+    connect_record(world, "two", -3)
+    connect_record(world, "one", -3, partition=5)
+    key = b'["three",{"cluster":"us","partition":0,"topic":"orders"}]'
+    deep = b"[" * 200_000
+    world.pair.eu.produce(CONNECT, 0, Message(key=key, value=deep), Message(key=deep, value=b"x"))
+    report = world.seed(f"connect:{CONNECT}:one", apply=False)
+    assert row(report) == (None, 7)
+    assert [told.partition(", at")[0] for told in report.passed_over] == [
+        "the value of orders-0 by 'two'",
+        "the value of orders-5 by 'one'",
+        "the value of orders-0 by 'three'",
+    ]
+    assert report.to_json()["passed_over"] == list(report.passed_over)
+    with pytest.raises(SeedUnreadable, match=r"of orders-0 by 'two', at 1 of partition 0, has no offset.*nested too"):
+        world.seed(f"connect:{CONNECT}", apply=False)
+    connect_record(world, "two", None)
+    connect_record(world, "three", None)
+    assert row(world.seed(f"connect:{CONNECT}", apply=False)) == (None, 7)
+
+
+def test_a_key_in_two_partitions_of_the_offsets_topic() -> None:
+    """Where the topic was grown the newer record counts, not the one in the higher partition; so does a tombstone."""
+    world = SeedWorld()
+    world.write(10)
+    world.copy_by_hand(*world.numbered(7))
+    world.pair.eu.create_topic(CONNECT, 3)
+    connect_record(world, "one", 2, place=2, at=BASE_MS)
+    connect_record(world, "one", 6, place=0, at=BASE_MS + 1)
+    connect_record(world, "gone", 3, place=1, at=BASE_MS)
+    connect_record(world, "gone", None, place=0, at=BASE_MS + 1)
+    assert row(world.seed(f"connect:{CONNECT}", apply=False)) == (None, 7)
+
+
+def test_a_refusal_says_what_helps() -> None:
+    """Force is named only where it would help, the cause fits, and a row says why it is refused once."""
+    world = SeedWorld()
+    alike = [Message(key=b"k", value=b"1", timestamp_ms=BASE_MS)] * 5
+    world.pair.us.produce("orders", 0, *alike)
+    world.copy_by_hand(*alike[:3])
+    report = world.seed("match", apply=False)
+    (refused,) = report.refused
+    assert report.to_json()["partitions"][0]["reason"] == f"left as it is; {refused.partition(': ')[2]}"
+    for force in (False, True):
+        with pytest.raises(SeedRefused) as caught:
+            world.seed("match", force=force)
+        assert "tells no sure place" in str(caught.value)
+        assert "--force" not in str(caught.value)
+    other = SeedWorld()
+    other.write(6)
+    other.run()
+    with pytest.raises(SeedRefused, match=r"progress already stands elsewhere[^$]*with --force"):
+        other.seed("earliest")
 
 
 def test_match() -> None:
