@@ -46,6 +46,24 @@ DEFAULT_CONFIG_EXCLUDE = (
 
 TopicPattern = Annotated[Pattern, AfterValidator(check_topic_pattern)]
 
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""``${NAME}`` in a setting. What is filled in is not looked at again, nor is what a connection has."""
+
+_HALF_A_VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*\}")
+
+
+def _has_whole_variables(value: Setting) -> Setting:
+    """Refuse what was to be ``${NAME}`` and is not: it would be taken as it is, a password even, and refused later."""
+    if isinstance(value, str) and ("${" in VARIABLE.sub("", value) or _HALF_A_VARIABLE.fullmatch(value.strip())):
+        raise ValueError(
+            "it has the beginning or the end of ${NAME}, and is none: NAME has letters, digits and '_', and braces "
+            "around it; what has a '${' in it and is meant so goes into a variable of the environment or a connection"
+        )
+    return value
+
+
+GivenSetting = Annotated[Setting, AfterValidator(_has_whole_variables)]
+
 
 class Cut(str, Enum):
     """Where a run ends: at the interval's end, or at all there is."""
@@ -58,7 +76,7 @@ class ClusterSettings(FlowModel):
     """One cluster: an ``alias`` and either librdkafka ``settings`` or the id of an Airflow ``connection``."""
 
     alias: str = Field(pattern=rf"^{NAME_PATTERN}\z", max_length=100)
-    settings: dict[str, Setting] | None = Field(default=None, repr=False)
+    settings: dict[str, GivenSetting] | None = Field(default=None, repr=False)
     connection: str | None = None
 
     @field_validator("settings")

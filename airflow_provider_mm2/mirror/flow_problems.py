@@ -113,7 +113,7 @@ def _text(detail: ErrorDetails, place: Place) -> str:
         return _WORDS["missing"]
     if kind == "union_tag_invalid":
         return f"there are {', '.join(repoint_models())}"
-    if place[-2:-1] == ("settings",):
+    if place[-2:-1] == ("settings",) and kind != "value_error":
         return "give text, a number, true or false"
     if kind == "value_error":
         return str(detail.get("ctx", {}).get("error", detail["msg"]))

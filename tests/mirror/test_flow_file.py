@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_mm2.mirror.clusters.config import resolve_settings
 from airflow_provider_mm2.mirror.errors import FlowInvalid, FlowNotFound
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.flow_file import (
@@ -162,6 +163,44 @@ def test_no_value_is_shown(write: Write, settings: str) -> None:
     )
     assert SECRET not in shown
     assert "orders.yaml:" in shown
+
+
+@pytest.mark.parametrize(
+    "value", ["${HIDDEN", "$HIDDEN}", " $HIDDEN} ", "a ${} b", "${1X}", "${{HIDDEN}}", "${A}${B", "${A-b}"]
+)
+def test_half_a_variable_is_refused(write: Write, value: str) -> None:
+    """Without its closing brace a variable was taken as the password itself; the line and the key are told."""
+    settings = f"{{\n  bootstrap.servers: b,\n  sasl.password: '{value}'}}"
+    path = write(GOOD.replace('{bootstrap.servers: "127.0.0.1:19092"}', settings))
+    with pytest.raises(FlowInvalid) as caught:
+        load_flow(path)
+    (problem,) = caught.value.problems
+    assert "orders.yaml:4: source.settings.sasl.password: it has the beginning or the end of ${NAME}" in problem
+    assert value not in problem
+
+
+@pytest.mark.parametrize("value", ["$", "a$b", "$NAME", "{NAME}", "a$b}c", "$$", "pa$s{word}", "${A}", "${A}:1,${B_2}"])
+def test_a_dollar_stays_one(write: Write, value: str) -> None:
+    """Any other ``$`` is itself, and whole variables are filled in."""
+    settings = f"{{bootstrap.servers: b, sasl.password: '{value}'}}"
+    flow = load_flow(write(GOOD.replace('{bootstrap.servers: "127.0.0.1:19092"}', settings)))
+    assert flow.source.settings == {"bootstrap.servers": "b", "sasl.password": value}
+
+
+def test_what_is_filled_in_is_itself() -> None:
+    """A variable's value and a connection's may have a ``${`` in them: nothing is filled in twice."""
+    flow = flow_from_mapping(
+        {
+            "name": "o",
+            "topics": ["a"],
+            "source": {"alias": "us", "settings": {"bootstrap.servers": "b", "sasl.password": "${SECRET}"}},
+            "target": {"alias": "eu", "connection": "eu"},
+        },
+        label="flow=",
+    )
+    assert resolve_settings(flow.source, environment={"SECRET": "x${y"})["sasl.password"] == "x${y"
+    given = {"bootstrap.servers": "b", "sasl.password": "${y"}
+    assert resolve_settings(flow.target, connection=given) == given
 
 
 def test_a_mapping_is_refused_without_its_values() -> None:

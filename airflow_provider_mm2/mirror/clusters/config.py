@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.errors import SettingRefused, VariableMissing
-from airflow_provider_mm2.mirror.flow import ClusterSettings
+from airflow_provider_mm2.mirror.flow import VARIABLE, ClusterSettings
 
 Settings = dict[str, object]
 
@@ -38,7 +38,6 @@ SHORTEST_SECRET = 3
 """A value shorter than this is in every text by chance."""
 
 _SECRET_WORDS = re.compile(r"password|passphrase|secret|token|jaas|private|credential|\.key\.|key\.pem$|user\.info$")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 CLIENT_TIMEOUTS: Settings = {
     "socket.connection.setup.timeout.ms": 10_000,
@@ -111,7 +110,7 @@ def is_secret(key: str) -> bool:
 def plain_secrets(cluster: ClusterSettings) -> tuple[str, ...]:
     """Secret keys of a flow's own settings whose value is not exactly ``${NAME}``."""
     settings = cluster.settings or {}
-    return tuple(key for key, value in settings.items() if is_secret(key) and _VARIABLE.fullmatch(str(value)) is None)
+    return tuple(key for key, value in settings.items() if is_secret(key) and VARIABLE.fullmatch(str(value)) is None)
 
 
 def scrubbed(text: str, settings: Mapping[str, object]) -> str:
@@ -159,7 +158,7 @@ def _fill(alias: str, key: str, value: str, variables: Mapping[str, str]) -> str
             raise VariableMissing(alias=alias, setting=key, variable=name)
         return variables[name]
 
-    return _VARIABLE.sub(look_up, value)
+    return VARIABLE.sub(look_up, value)
 
 
 def admin_settings(given: Settings) -> Settings:
