@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_mm2.cli.output import AsJson, failures_as_exit_codes, print_document
-from airflow_provider_mm2.mirror.errors import FilesInTheWay, ImportRefused
+from airflow_provider_mm2.mirror.errors import FilesInTheWay, ImportUnreadable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.mm2_import.findings import Unhonoured
 from airflow_provider_mm2.mirror.mm2_import.flow_text import flow_document, flow_yaml
@@ -50,7 +50,7 @@ def write_flows(flows: tuple[MirrorFlow, ...], directory: Path) -> list[Path]:
     wanted = {directory / f"{flow.name}.yaml": flow_yaml(flow) for flow in flows}
     in_the_way = tuple(str(path) for path in wanted if path.exists() or path.is_symlink())
     if in_the_way:
-        raise FilesInTheWay(paths=in_the_way)
+        raise FilesInTheWay(paths=in_the_way, otherwise="give another --out, or move the files away")
     directory.mkdir(parents=True, exist_ok=True)
     for path, text in wanted.items():
         with path.open("x", encoding="utf-8") as file:
@@ -61,9 +61,9 @@ def write_flows(flows: tuple[MirrorFlow, ...], directory: Path) -> list[Path]:
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as error:
-        problem = f"{path}: cannot be read: {error.strerror}"
-    raise ImportRefused(path=str(path), problems=(problem,))
+    except (OSError, ValueError) as error:
+        problem = str(getattr(error, "strerror", None) or error)
+    raise ImportUnreadable(path=str(path), problem=problem)
 
 
 def _line(found: Unhonoured) -> str:

@@ -21,7 +21,9 @@ def init(directory: Path, force: bool = False) -> list[Path]:
     wanted = {directory / name: content for name, content in _templates().items()}
     in_the_way = tuple(str(path) for path in wanted if path.exists() or path.is_symlink())
     if in_the_way and not force:
-        raise FilesInTheWay(paths=in_the_way)
+        raise FilesInTheWay(
+            paths=in_the_way, otherwise="give another directory, move the files away, or overwrite them with --force"
+        )
     for path, content in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

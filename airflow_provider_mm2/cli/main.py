@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_mm2.cli import failover, forget, groups, import_, init, local, mirror, seed
+from airflow_provider_mm2.cli.output import WARNINGS
 
 FAILED_FOR_GOOD = 4
 
@@ -34,6 +35,7 @@ def options(
     ] = False,
 ) -> None:
     """Options of the command itself, before any of its commands."""
+    WARNINGS.begin()
 
 
 app.command()(mirror.run)

@@ -14,11 +14,12 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
-    by_rule,
     failures_as_exit_codes,
     print_document,
+    print_left_out,
     print_table,
     print_warnings,
+    problem_lines,
     stderr,
 )
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
@@ -87,17 +88,15 @@ def plan(flow: Flow, until: Until = None, since: Since = None, as_json: AsJson =
         print_document(document)
     else:
         print_table("topics in", document["topics"], ("topic", "target_topic", "partitions", "action"))
-        if document["left_out"]:
-            print_table("topics out", by_rule(document["left_out"], "topic"), ("rule", "topics", "names"))
-        if document["groups_left_out"]:
-            print_table("groups out", by_rule(document["groups_left_out"], "group"), ("rule", "groups", "names"))
+        print_left_out(document["left_out"], "topic")
+        print_left_out(document["groups_left_out"], "group")
         _print_changes(document)
         columns = ("topic", "partition", "shard", "progress", "source_start", "source_end", "to_copy")
         print_table("partitions", document["partitions"], columns)
         typer.echo(f"{document['to_copy']:,} offsets to copy at most, {document['shards']} shard(s)")
         _echo_delivery(document)
-        for problem in document["problems"]:
-            typer.echo(f"would stop: {problem['message']}")
+        for line in problem_lines(document["problems"]):
+            typer.echo(f"would stop: {line}")
     if document["problems"]:
         raise typer.Exit(FOUND_SOMETHING)
 
@@ -132,8 +131,8 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         typer.echo(f"on record since {incident['at']}: {incident['text']}")
     if len(incidents) > INCIDENTS_SHOWN:
         typer.echo(f"and {len(incidents) - INCIDENTS_SHOWN:,} before them; --json has all")
-    for found in document["problems"]:
-        typer.echo(f"the next run would stop: {found['message']}")
+    for line in problem_lines(document["problems"]):
+        typer.echo(f"the next run would stop: {line}")
     _exit_with_problems(document)
 
 

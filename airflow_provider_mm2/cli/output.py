@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,22 @@ def _cell(value: object) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
 
 
+NAMED = 10
+"""Names of one rule that a table has."""
+
+
+def print_left_out(left_out: list[dict[str, str]], kind: str) -> None:
+    """Print what is left out, if anything is; where names are cut off, the title says where they are.
+
+    :param kind: ``topic`` or ``group``.
+    """
+    rows = by_rule(left_out, kind)
+    is_cut = any(row[f"{kind}s"] > NAMED for row in rows)
+    if rows:
+        title = f"{kind}s out, {NAMED} names of a rule at most: --json has all" if is_cut else f"{kind}s out"
+        print_table(title, rows, ("rule", f"{kind}s", "names"))
+
+
 def by_rule(left_out: list[dict[str, str]], kind: str) -> list[dict[str, Any]]:
     """What is left out, a row for each rule: a cluster has hundreds, and a flow wants a few.
 
@@ -79,12 +96,52 @@ def by_rule(left_out: list[dict[str, str]], kind: str) -> list[dict[str, Any]]:
     for row in left_out:
         names.setdefault(row["rule"], []).append(row[kind])
     return [
-        {"rule": rule, f"{kind}s": len(some), "names": ", ".join(some[:10]) + (", ..." if len(some) > 10 else "")}
+        {"rule": rule, f"{kind}s": len(some), "names": ", ".join(some[:NAMED]) + (", ..." if len(some) > NAMED else "")}
         for rule, some in sorted(names.items())
     ]
 
 
+class Warnings(logging.Handler):
+    """Prints warnings on standard error, those of the log and those of a report, each once for a command."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._told: set[str] = set()
+
+    def begin(self) -> None:
+        """Forget what was told by a command before, and listen."""
+        self._told.clear()
+        logging.getLogger("airflow_provider_mm2").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print what is logged."""
+        self.tell(record.getMessage())
+
+    def tell(self, text: str) -> None:
+        """Print a warning, unless it has been."""
+        if text not in self._told:
+            self._told.add(text)
+            stderr.print(f"warning: {text}", soft_wrap=True)
+
+
+WARNINGS = Warnings()
+
+
 def print_warnings(warnings: list[str]) -> None:
-    """Print warnings on standard error."""
+    """Print warnings on standard error, as far as the log has not told them."""
     for warning in warnings:
-        stderr.print(f"warning: {warning}", soft_wrap=True)
+        WARNINGS.tell(warning)
+
+
+def problem_lines(problems: list[dict[str, Any]]) -> list[str]:
+    """Each problem in one line, and below those of one kind, once, what they likely come from and the next move."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        first, _, rest = problem["message"].partition("\n  Likely cause: ")
+        found.setdefault(rest, []).append(first)
+    lines: list[str] = []
+    for rest, firsts in found.items():
+        lines += firsts
+        if rest:
+            lines[-1] += f"\n  Likely cause: {rest}"
+    return lines

@@ -242,11 +242,10 @@ class FilesInTheWay(SettingsError):
     """Files that were to be written exist already."""
 
     paths: tuple[str, ...]
+    otherwise: str
     found: ClassVar[str] = "these files exist already: {paths}"
     likely_cause: ClassVar[str] = "the command was run here before, and the files may have been edited since"
-    next_move: ClassVar[str] = (
-        "give another directory, or move the files away (mm2 init overwrites them with --force); nothing was written"
-    )
+    next_move: ClassVar[str] = "{otherwise}; nothing was written"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -265,6 +264,17 @@ class ImportRefused(SettingsError):
     def facts(self) -> dict[str, object]:
         """The fields, and the problems as a list for people."""
         return {**vars(self), "listed": "\n    ".join(self.problems)}
+
+
+@dataclass(kw_only=True, eq=False)
+class ImportUnreadable(SettingsError):
+    """A file that was to be imported cannot be read at all."""
+
+    path: str
+    problem: str
+    found: ClassVar[str] = "{path} cannot be read: {problem}"
+    likely_cause: ClassVar[str] = "a misspelt path, a folder in place of a file, or a file that may not be read here"
+    next_move: ClassVar[str] = "give the path of MirrorMaker 2's own file; nothing was written"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -371,6 +381,16 @@ class NothingToForget(SettingsError):
         "a misspelt name, the target's name in place of the source's, or it was forgotten before"
     )
     next_move: ClassVar[str] = "give the name that the topic has on the source, as mm2 status shows it"
+
+
+@dataclass(kw_only=True, eq=False)
+class NothingRecorded(SettingsError):
+    """Nothing is on record of a flow that is to be forgotten."""
+
+    flow: str
+    found: ClassVar[str] = "nothing is recorded of flow {flow!r} on its target"
+    likely_cause: ClassVar[str] = "it was forgotten before, it has never run, or its target is another cluster now"
+    next_move: ClassVar[str] = "nothing is to be done here; mm2 plan FLOW tells what a next run would do"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -998,14 +1018,15 @@ class RecordTooLarge(MirrorError):
 class TargetTopicGone(MirrorError):
     """A target topic that records were mirrored to does not exist."""
 
+    topic: str
     target_topic: str
     recorded_id: str
     records: int
     found: ClassVar[str] = "the target topic {target_topic!r} (id {recorded_id}, {records} records mirrored) is gone"
     likely_cause: ClassVar[str] = "somebody deleted it on the target"
     next_move: ClassVar[str] = (
-        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic TOPIC --from earliest --apply "
-        "(TOPIC is the source's name), always by on_recreated: restart in the flow; or leave the topic out"
+        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic {topic} --from earliest "
+        "--apply, always by on_recreated: restart in the flow; or leave the topic out"
     )
 
 
@@ -1013,6 +1034,7 @@ class TargetTopicGone(MirrorError):
 class TargetTopicRecreated(MirrorError):
     """A target topic is not the one that records were mirrored to."""
 
+    topic: str
     target_topic: str
     recorded_id: str
     found_id: str
@@ -1023,8 +1045,8 @@ class TargetTopicRecreated(MirrorError):
     )
     likely_cause: ClassVar[str] = "somebody deleted the topic on the target and made it again"
     next_move: ClassVar[str] = (
-        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic TOPIC --from earliest --apply "
-        "(TOPIC is the source's name), always by on_recreated: restart in the flow; or leave the topic out"
+        "to mirror it again from the source's start: this once by mm2 seed FLOW --topic {topic} --from earliest "
+        "--apply, always by on_recreated: restart in the flow; or leave the topic out"
     )
 
 
@@ -1032,19 +1054,21 @@ class TargetTopicRecreated(MirrorError):
 class TargetLostData(MirrorError):
     """A target log ends below what was recorded."""
 
+    topic: str
     target_topic: str
     partition: int
     recorded_end: int
     end: int
     found: ClassVar[str] = "target lost data: {target_topic}-{partition} ends at {end}, and {recorded_end} was recorded"
     likely_cause: ClassVar[str] = "an unclean leader election on the target, or its disk was restored from a copy"
-    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic {topic} --from match --apply goes on where both sides agree"
 
 
 @dataclass(kw_only=True, eq=False)
 class MirroredRecordsHidden(MirrorError):
     """Records that the ledger counts are not visible on the target."""
 
+    topic: str
     target_topic: str
     partition: int
     records: int
@@ -1054,13 +1078,14 @@ class MirroredRecordsHidden(MirrorError):
         "{target_topic}-{partition}: the last {records} records mirrored, [{start}, {end}), were aborted"
     )
     likely_cause: ClassVar[str] = "a broker died and lost some of a commit's markers, and what hung was aborted by hand"
-    next_move: ClassVar[str] = "mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
+    next_move: ClassVar[str] = "mm2 seed FLOW --topic {topic} --from match --apply goes on where both sides agree"
 
 
 @dataclass(kw_only=True, eq=False)
 class ForeignWrites(MirrorError):
     """Somebody else wrote records to a target topic."""
 
+    topic: str
     target_topic: str
     partition: int
     records: int
@@ -1071,8 +1096,8 @@ class ForeignWrites(MirrorError):
     )
     likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
     next_move: ClassVar[str] = (
-        "stop the writer. To go on behind its records, which stay: this once by mm2 seed FLOW --topic TOPIC --from "
-        "match --force --apply (TOPIC is the source's name), always by on_foreign_writes: warn or accept in the flow; "
+        "stop the writer. To go on behind its records, which stay: this once by mm2 seed FLOW --topic {topic} --from "
+        "match --force --apply, always by on_foreign_writes: warn or accept in the flow; "
         "or delete the target topic and mirror it again"
     )
 
@@ -1219,7 +1244,7 @@ class CommitNotVisible(MirrorError):
     next_move: ClassVar[str] = (
         "kafka-transactions.sh --bootstrap-server TARGET find-hanging --max-transaction-timeout 0 finds it, abort ends "
         "it on each partition; then run again. Where another partition's marker was written, the two disagree after "
-        "that: mm2 seed FLOW --topic TOPIC --from match --apply goes on where both sides agree"
+        "that: mm2 seed FLOW --topic TOPIC (its name on the source) --from match --apply goes on where both sides agree"
     )
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN, FlowModel, Pattern, Setting
 from airflow_provider_mm2.mirror.repoint_rules import check_repoint
 from airflow_provider_mm2.mirror.repoint_settings import RepointSettings
+from airflow_provider_mm2.mirror.setting_text import check_variables
 from airflow_provider_mm2.mirror.state_model import Delivery
 from airflow_provider_mm2.mirror.topic_names import check_topic_pattern
 
@@ -46,23 +47,7 @@ DEFAULT_CONFIG_EXCLUDE = (
 
 TopicPattern = Annotated[Pattern, AfterValidator(check_topic_pattern)]
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""``${NAME}`` in a setting. What is filled in is not looked at again, nor is what a connection has."""
-
-_HALF_A_VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*\}")
-
-
-def _has_whole_variables(value: Setting) -> Setting:
-    """Refuse what was to be ``${NAME}`` and is not: it would be taken as it is, a password even, and refused later."""
-    if isinstance(value, str) and ("${" in VARIABLE.sub("", value) or _HALF_A_VARIABLE.fullmatch(value.strip())):
-        raise ValueError(
-            "it has the beginning or the end of ${NAME}, and is none: NAME has letters, digits and '_', and braces "
-            "around it; what has a '${' in it and is meant so goes into a variable of the environment or a connection"
-        )
-    return value
-
-
-GivenSetting = Annotated[Setting, AfterValidator(_has_whole_variables)]
+GivenSetting = Annotated[Setting, AfterValidator(check_variables)]
 
 
 class Cut(str, Enum):

@@ -199,5 +199,5 @@ def test_forgetting(make_scenario: MakeScenario, shell: Any) -> None:
     assert scenario.numbers() == list(range(7))
     assert len(scenario.mirrored(topic=other)) == 3
     code, error = shell(scenario, "forget")
-    assert (code, error["error"]["kind"]) == (4, "FlowNotPrepared")
+    assert (code, error["error"]["kind"]) == (2, "NothingRecorded")
     scenario.fails(ProgressUnknown)

@@ -86,6 +86,7 @@ def test_it_overwrites_nothing(tmp_path: Path) -> None:
     told = run("stock.properties", "--out", str(tmp_path))
     assert told.exit_code == 2
     assert "B-A.yaml" in told.stderr
+    assert "give another --out, or move the files away; nothing was written" in told.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["B-A.yaml"]
 
 
@@ -108,4 +109,5 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     assert "mm2.properties:3: us->eu.topics: 'orders-[0-9]{1'" in error["message"]
     gone = run(str(tmp_path / "gone"))
     assert gone.exit_code == 2
-    assert "cannot be read" in gone.stderr
+    assert f"{tmp_path / 'gone'} cannot be read: No such file" in gone.stderr
+    assert "Likely cause: a misspelt path" in gone.stderr

@@ -69,6 +69,8 @@ def test_for_people(run: Run) -> None:
         "us.orders False User:app * ALLOW READ",
     ):
         assert line in lines, told.output
+    assert "topics out, 10 names of a rule at most: --json has all" in lines
+    assert "groups out" in lines
     assert any(line.startswith("ord True User:app * ALLOW READ for all topics that begin so") for line in lines)
 
 

@@ -72,6 +72,7 @@ class RangeCopy:
         for run in () if shared else self._runs:
             if run and run[-1] - run[0] != len(run) - 1:
                 raise ForeignWrites(
+                    topic=self.asked.source.topic,
                     target_topic=self.asked.target.topic,
                     partition=self.asked.target.partition,
                     records=run[-1] - run[0] + 1 - len(run),

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.errors import SettingRefused, VariableMissing
-from airflow_provider_mm2.mirror.flow import VARIABLE, ClusterSettings
+from airflow_provider_mm2.mirror.flow import ClusterSettings
+from airflow_provider_mm2.mirror.setting_text import VARIABLE
 
 Settings = dict[str, object]
 
@@ -33,6 +34,9 @@ SECRET_KEYS = frozenset(
     }
 )
 """Keys whose value is a secret, whatever Airflow's own masker thinks of their names."""
+
+NO_SECRET = ("sasl.oauthbearer.token.endpoint.url",)
+"""Keys that only sound like one."""
 
 SHORTEST_SECRET = 3
 """A value shorter than this is in every text by chance."""
@@ -104,6 +108,8 @@ _NOT_FOR_CONSUMERS = (
 def is_secret(key: str) -> bool:
     """Whether the value of a setting must never be shown."""
     lowered = key.lower()
+    if lowered.endswith(NO_SECRET):
+        return False
     return lowered in SECRET_KEYS or _SECRET_WORDS.search(lowered) is not None
 
 

@@ -244,6 +244,7 @@ def _split_late(
         elif part in ledger:
             latest = ledger[part].latest
             raise TargetTopicGone(
+                topic=part.topic,
                 target_topic=latest.target_topic,
                 recorded_id=latest.target_topic_id,
                 records=ledger[part].records,

@@ -17,7 +17,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError, NothingToForget
+from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError, NothingRecorded, NothingToForget
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
@@ -69,12 +69,15 @@ def forget_flow(
     """Remove what is recorded of topics; the source is not needed for it.
 
     :param topics: source topics, also such as the flow does not select any more; empty: the flow itself.
-    :raises FlowNotPrepared: the flow never ran.
+    :raises NothingRecorded: the flow never ran, or was forgotten before.
     :raises FlowFrozen: a failover holds the flow.
     :raises NothingToForget: nothing is recorded of a topic.
     :raises LeaseHeld: a run is at work.
     """
-    record = _open_gate(flow, target, tick)
+    record = find_gate(target, flow.name, tick)
+    if record is None:
+        raise NothingRecorded(flow=flow.name)
+    check_open(record)
     known = read_shards(target, flow.name, record.shards, tick)
     strangers = tuple(sorted(set(topics) - {part.topic for part in known}))
     if strangers:

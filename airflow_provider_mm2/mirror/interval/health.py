@@ -87,7 +87,7 @@ def _look(standing: Standing, tick: Tick) -> Found:
     for part, target in targets.items():
         there = on_target.get(target.topic)
         if there is None or target.partition >= there.partitions:
-            found |= {part: _gone(standing, ledgers[part])} if part in ledgers else {}
+            found |= {part: _gone(standing, part, ledgers[part])} if part in ledgers else {}
         elif part.topic in on_source and part.partition < on_source[part.topic].partitions:
             pairs[part] = target
     logs = None if standing.with_source else {part: _as_recorded(ledgers[part]) for part in pairs}
@@ -104,11 +104,14 @@ def _look(standing: Standing, tick: Tick) -> Found:
     return found
 
 
-def _gone(standing: Standing, ledger: PartitionLedger) -> MirrorError | Incident:
+def _gone(standing: Standing, part: TopicPartition, ledger: PartitionLedger) -> MirrorError | Incident:
     latest = ledger.latest
     if standing.flow.on_recreated != "restart":
         return TargetTopicGone(
-            target_topic=latest.target_topic, recorded_id=latest.target_topic_id, records=ledger.records
+            topic=part.topic,
+            target_topic=latest.target_topic,
+            recorded_id=latest.target_topic_id,
+            records=ledger.records,
         )
     return made_anew(ledger, int(time.time() * 1000))
 

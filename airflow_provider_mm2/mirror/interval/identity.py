@@ -65,9 +65,15 @@ def _check_source(pair: ClusterPair, fact: PartitionFacts, progress: int, topics
 def _check_target(fact: PartitionFacts, topics: Mapping[str, TopicInfo]) -> None:
     found, records = topics.get(fact.target.topic), 0 if fact.ledger is None else fact.ledger.records
     if found is None:
-        raise TargetTopicGone(target_topic=fact.target.topic, recorded_id=fact.target_topic.topic_id, records=records)
+        raise TargetTopicGone(
+            topic=fact.source.topic,
+            target_topic=fact.target.topic,
+            recorded_id=fact.target_topic.topic_id,
+            records=records,
+        )
     if found.topic_id != fact.target_topic.topic_id:
         raise TargetTopicRecreated(
+            topic=fact.source.topic,
             target_topic=fact.target.topic,
             recorded_id=fact.target_topic.topic_id,
             found_id=found.topic_id,

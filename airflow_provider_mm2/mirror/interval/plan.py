@@ -186,6 +186,7 @@ def _judge_identity(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErr
         )
     if latest.target_topic_id != facts.target_topic.topic_id:
         return TargetTopicRecreated(
+            topic=facts.source.topic,
             target_topic=facts.target.topic,
             recorded_id=latest.target_topic_id,
             found_id=facts.target_topic.topic_id,
@@ -211,6 +212,7 @@ def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErro
         )
     if facts.target_log.end < facts.recorded_end:
         return TargetLostData(
+            topic=source.topic,
             target_topic=target.topic,
             partition=target.partition,
             recorded_end=facts.recorded_end,
@@ -219,18 +221,22 @@ def _judge_offsets(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorErro
     if facts.hidden:
         last = ledger.latest.segments[-1]
         return MirroredRecordsHidden(
+            topic=source.topic,
             target_topic=target.topic,
             partition=target.partition,
             records=last.count,
             start=last.target_start,
             end=last.target_end,
         )
-    if facts.visible and not facts.may_repeat:
-        return ForeignWrites(
-            target_topic=target.topic,
-            partition=target.partition,
-            records=facts.visible,
-            start=facts.recorded_end,
-            end=facts.target_log.end,
-        )
-    return None
+    return _foreign_writes(facts) if facts.visible and not facts.may_repeat else None
+
+
+def _foreign_writes(facts: PartitionFacts) -> ForeignWrites:
+    return ForeignWrites(
+        topic=facts.source.topic,
+        target_topic=facts.target.topic,
+        partition=facts.target.partition,
+        records=facts.visible,
+        start=facts.recorded_end,
+        end=facts.target_log.end,
+    )

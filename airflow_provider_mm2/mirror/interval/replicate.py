@@ -262,6 +262,7 @@ def _check_strangers(run: _Run, copied: CopiedRange) -> None:
     seen = run.shard.pair.target.count_visible(hole.target, hole.start, hole.end, run.tick)
     if seen:
         raise ForeignWrites(
+            topic=copied.source.topic,
             target_topic=hole.target.topic,
             partition=hole.target.partition,
             records=seen,

@@ -263,6 +263,7 @@ def gone_targets(survey: Survey) -> dict[TopicPartition, TargetTopicGone]:
     """Partitions whose target topic is gone; a run stops for each, unless the flow says ``on_recreated: restart``."""
     return {
         part: TargetTopicGone(
+            topic=part.topic,
             target_topic=ledger.latest.target_topic,
             recorded_id=ledger.latest.target_topic_id,
             records=ledger.records,

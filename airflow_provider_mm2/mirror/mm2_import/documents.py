@@ -7,6 +7,7 @@ Source: Java, ``Properties.load`` (ISO 8859-1, the last of two equal keys counts
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ import javaproperties
 
 from airflow_provider_mm2.mirror.mm2_import.findings import Findings, Given
 from airflow_provider_mm2.mirror.mm2_import.property_lines import logical_lines
+
+_SHOWN_NAME = re.compile(r"[\w.>\-]{1,100}")
+"""Names that are told beside the number."""
 
 _SHAPES = (
     "give connectors as Kafka Connect takes them: a map of keys, {'name': ..., 'config': {...}}, a list of these, or "
@@ -93,7 +97,7 @@ def _connectors(label: str, data: bytes, findings: Findings) -> Iterator[Connect
 def _unpacked(document: object) -> list[object]:
     """The connectors in one JSON object: the answer of ``GET /connectors?expand=info`` holds several."""
     if isinstance(document, dict) and document and all(_is_info(value) for value in document.values()):
-        return [value["info"] for value in document.values()]
+        return [{"name": name, **value["info"]} for name, value in document.items()]
     return [document]
 
 
@@ -114,6 +118,8 @@ def _connector(label: str, number: int, item: object, findings: Findings) -> Con
         return None
     config = item.get("config", item)
     name = item.get("name", config.get("name") if isinstance(config, dict) else None)
+    if isinstance(name, str) and _SHOWN_NAME.fullmatch(name):
+        place = f"{place} ({name})"
     if not isinstance(config, dict) or not isinstance(name, str | None):
         findings.problem(f"{place}: {_SHAPES}")
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from airflow_provider_mm2.mirror.clusters.config import SECRET_KEYS, is_secret
 
@@ -11,6 +11,9 @@ LONGEST_SHOWN = 200
 """Longest value that is repeated; a certificate pasted into a key is not."""
 
 _NAME = re.compile(r"[A-Za-z0-9_\-]+(->[A-Za-z0-9_\-]+)?(\.[A-Za-z0-9_\-]+)+")
+_NUMBERED = re.compile(r"(.*): ?(?:connector )?([0-9]+)(?: \(.*\))?", re.DOTALL)
+"""A line of a file, or a connector in it."""
+
 _PADDING = re.compile(r"=*")
 
 
@@ -55,7 +58,7 @@ class Findings:
     """
 
     no_flow: list[str] = field(default_factory=list)
-    _told: dict[Unhonoured, None] = field(default_factory=dict)
+    _told: dict[Unhonoured, set[str]] = field(default_factory=dict)
     _used: set[Given] = field(default_factory=set)
     _idle: list[tuple[Given, str, str]] = field(default_factory=list)
     _problems: dict[str, None] = field(default_factory=dict)
@@ -70,10 +73,13 @@ class Findings:
         """Whether anything ends the import."""
         return bool(self._problems)
 
-    def tell(self, given: Given, why: str, instead: str) -> None:
-        """Tell of a key that is known, with its value unless it is a secret."""
+    def tell(self, given: Given, why: str, instead: str, *, cluster: str = "") -> None:
+        """Tell of a key that is known, with its value unless it is a secret.
+
+        :param cluster: alias of the one it is told of: a key for all clusters may have another fate in each.
+        """
         self._used.add(given)
-        self._add(Unhonoured(key=given.key, value=_shown(given), why=why, instead=instead, where=given.where))
+        self._add(Unhonoured(key=given.key, value=_shown(given), why=why, instead=instead, where=given.where), cluster)
 
     def use(self, given: Given) -> None:
         """Note that a key is honoured in some flow."""
@@ -88,7 +94,16 @@ class Findings:
         for given, why, instead in self._idle:
             if given not in self._used:
                 self._add(Unhonoured(key=given.key, value=_shown(given), why=why, instead=instead, where=given.where))
-        return tuple(sorted(self._told, key=_place))
+        among: dict[tuple[str, str], set[str]] = {}
+        for found, clusters in self._told.items():
+            among.setdefault((found.key, found.where), set()).update(clusters)
+        every = [
+            replace(found, why=f"for {', '.join(sorted(clusters))}: {found.why}")
+            if all(clusters) and clusters != among[found.key, found.where]
+            else found
+            for found, clusters in self._told.items()
+        ]
+        return tuple(sorted(every, key=_place))
 
     def tell_unknown(self, given: Given, why: str, instead: str) -> None:
         """Tell of a key that nobody knows.
@@ -113,13 +128,15 @@ class Findings:
         """Note what ends the import."""
         self._problems[text] = None
 
-    def _add(self, found: Unhonoured) -> None:
-        self._told[found] = None
+    def _add(self, found: Unhonoured, cluster: str = "") -> None:
+        self._told.setdefault(found, set()).add(cluster)
 
 
 def _place(found: Unhonoured) -> tuple[bool, str, int]:
-    label, _, line = found.where.rpartition(":")
-    return (not found.where, label, int(line)) if line.isdigit() else (not found.where, found.where, 0)
+    label, number = found.where, "0"
+    if (match := _NUMBERED.fullmatch(found.where)) is not None:
+        label, number = match.group(1), match.group(2)
+    return (not found.where, label, int(number))
 
 
 def may_be_secret(key: str) -> bool:

@@ -53,12 +53,12 @@ class ClusterDraft:
         """Set ``${NAME}`` for what cannot be taken from the file, and tell how to come by it."""
         name = self.variables.name(self.alias, setting, given.value)
         self.settings[setting] = f"${{{name}}}"
-        self.findings.tell(given, reason.why, reason.instead.replace("NAME", name))
+        self.findings.tell(given, reason.why, reason.instead.replace("NAME", name), cluster=self.alias)
 
     def tell(self, key: str, reason: reasons.Reason) -> None:
         """Tell of one of the keys, where it is given."""
         if key in self.given:
-            self.findings.tell(self.given[key], *reason)
+            self.findings.tell(self.given[key], *reason, cluster=self.alias)
 
     def _refer(self, setting: str, given: Given, variable: str, why: str, part: str) -> None:
         self.settings[setting] = f"${{{variable}}}"
@@ -66,4 +66,4 @@ class ClusterDraft:
 
     def _tell_variable(self, given: Given, variable: str, why: str, part: str) -> None:
         instead = f"set {variable} where runs take place to {part}, or use connection: in place of settings:"
-        self.findings.tell(given, why, instead)
+        self.findings.tell(given, why, instead, cluster=self.alias)

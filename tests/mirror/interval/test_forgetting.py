@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, LeaseHeld, NothingToForget, ProgressUnknown
+from airflow_provider_mm2.mirror.errors import LeaseHeld, NothingRecorded, NothingToForget, ProgressUnknown
 from airflow_provider_mm2.mirror.incident_model import IncidentKind
 from airflow_provider_mm2.mirror.interval import admission
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -81,8 +81,10 @@ def test_a_whole_flow(world: SeedWorld) -> None:
     assert not [name for name in world.pair.eu.topics if ".f." in name]
     assert GROUP not in world.pair.eu.groups
     assert world.values() == list(range(10))
-    with pytest.raises(FlowNotPrepared):
-        forget_progress(world.flow, world.pair)
+    with pytest.raises(NothingRecorded, match="nothing is recorded of flow 'f'") as caught:
+        forget_progress(world.flow, world.pair, apply=True)
+    assert caught.value.exit_code == 2
+    assert "forgotten before" in str(caught.value)
 
 
 def test_what_is_not_there(world: SeedWorld) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_mm2.mirror.clusters.config import is_secret
 from airflow_provider_mm2.mirror.mm2_import.importer import Imported
 from airflow_provider_mm2.mirror.mm2_import.jaas import read_jaas
 from tests.mirror.mm2_import.kafka_keys import dedicated, imported, told
@@ -175,3 +176,28 @@ def test_numbers_and_words(line: str, expected: dict[str, object]) -> None:
     result = imported(dedicated(f"us.{line}"))
     assert source_of(result) == expected
     assert (f"us.{line.split(' ')[0]}" in told(result)) == (expected == {})
+
+
+def test_a_key_for_both_clusters_has_a_fate_in_each() -> None:
+    """Told with opposite reasons, each line names its cluster; where one reason is for both it names none."""
+    result = imported(
+        dedicated(
+            "ssl.truststore.password = x", "ssl.keystore.password = y",
+            "us.ssl.truststore.location = /us.jks",
+        )
+    )  # fmt: skip
+    lines = [(found.key, found.why) for found in result.unhonoured if found.key.endswith(".password")]
+    assert lines == [
+        ("ssl.truststore.password", "for us: it goes with a store that librdkafka cannot read"),
+        ("ssl.truststore.password", "for eu: there is no store that it goes with"),
+        ("ssl.keystore.password", "there is no store that it goes with"),
+    ]
+
+
+def test_the_address_of_a_token_is_no_secret() -> None:
+    """It only sounds like one."""
+    key = "sasl.oauthbearer.token.endpoint.url"
+    result = imported(dedicated(f"us.{key} = https://login.example.com/token"))
+    assert (result.flows[0].source.settings or {})[key] == "https://login.example.com/token"
+    assert f"us.{key}" not in told(result)
+    assert is_secret("sasl.oauthbearer.client.secret")

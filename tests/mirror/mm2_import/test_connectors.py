@@ -149,3 +149,13 @@ def test_not_utf8() -> None:
     """JSON is UTF-8."""
     with pytest.raises(ImportRefused, match="byte 3 is not UTF-8"):
         import_files([("1.json", b'["\xff"]')])
+
+
+def test_a_connector_is_told_by_its_name() -> None:
+    """Where a connector has a name it stands beside its number; in the order of the file, ten of them or more."""
+    named = [{"name": f"c{number}", "config": {**SOURCE, "tasks.max": "3"}} for number in range(11)]
+    result = imported_json([*named, {**SOURCE, "tasks.max": "3"}])
+    places = [found.where for found in result.unhonoured if found.key == "tasks.max"]
+    assert places == [f"1.json: connector {number + 1} (c{number})" for number in range(11)] + ["1.json: connector 12"]
+    answer = {"x": {"info": {"name": "us-eu", "config": {**SOURCE, "tasks.max": "3"}}}}
+    assert "1.json: connector 1 (us-eu)" in [found.where for found in imported_json(answer).unhonoured]

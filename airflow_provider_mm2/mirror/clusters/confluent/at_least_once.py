@@ -116,7 +116,7 @@ class AtLeastOnce(PlainProducer):
         self._writer.close()
         self.drop()
 
-    def pierced(self, target: TopicPartition, run: Run) -> MirrorError:
+    def pierced(self, source: TopicPartition, target: TopicPartition, run: Run) -> MirrorError:
         """Another attempt's last records or a stranger's lie among ours; which of them are ours cannot be told."""
         start, end = run.span
         return self.undelivered(

@@ -234,7 +234,7 @@ class PartitionCopy:
         if run.offsets is not None and len(run.offsets) == run.count:
             sources = chain.from_iterable(range(start, start + count) for start, count in run.pieces)
             return zip(sources, run.offsets, repeat(1), strict=False)
-        raise sending.pierced(self.range.target, run)
+        raise sending.pierced(self.range.source, self.range.target, run)
 
     def refused(self, error: KafkaError, sending: Sending) -> MirrorError:
         """Our error for a delivery that the target refused."""

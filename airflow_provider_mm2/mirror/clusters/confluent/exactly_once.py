@@ -84,10 +84,11 @@ class ExactlyOnce(Transactions):
         """A delivery that failed ends the transaction."""
         return TransactionFailed(transactional_id=self.id, problem=problem)
 
-    def pierced(self, target: TopicPartition, run: Run) -> MirrorError:
+    def pierced(self, source: TopicPartition, target: TopicPartition, run: Run) -> MirrorError:
         """Nobody but a stranger writes between two records of one transaction's run."""
         start, end = run.span
         return ForeignWrites(
+            topic=source.topic,
             target_topic=target.topic,
             partition=target.partition,
             records=end - start - run.count,

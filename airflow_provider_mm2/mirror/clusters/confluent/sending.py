@@ -69,5 +69,5 @@ class Sending(Protocol):
     def undelivered(self, problem: str) -> MirrorError:
         """Our error for a delivery that failed, or of which nothing is known."""
 
-    def pierced(self, target: TopicPartition, run: Run) -> MirrorError:
+    def pierced(self, source: TopicPartition, target: TopicPartition, run: Run) -> MirrorError:
         """Our error for records of a run that are not side by side on the target."""
