@@ -23,7 +23,9 @@ class SeedOffsetsOperator(FlowOperator):
     """Set the progress of a flow, as ``mm2 seed`` does: shown only, unless ``apply`` is true.
 
     A seed that would lose or copy records once more fails the task for good, and nothing is written, unless ``force``
-    is true. One that finds everything in place changes nothing, so the task may stand before a mirror run for ever.
+    is true. One that finds everything in place changes nothing, so ``match`` and ``progress-group`` may stand before a
+    mirror run for ever. All others name a place that a run leaves behind it, and are refused once one has copied
+    something: they belong into a DAG without a schedule, which is started once.
 
     Returns the document of ``mm2 seed --json``, with 200 partitions at most.
 

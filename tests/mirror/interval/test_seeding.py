@@ -417,6 +417,35 @@ def test_a_refusal_says_what_helps() -> None:
         other.seed("earliest")
 
 
+ONCE = ("earliest", f"timestamp:{BASE_MS + 3000}", "offsets:FILE", "source-group:g", f"connect:{CONNECT}", "latest")
+
+
+@pytest.mark.parametrize("kind", ["match", "progress-group", *ONCE])
+def test_which_may_stand_before_every_run(kind: str, tmp_path: Path) -> None:
+    """``match`` and ``progress-group`` hold for ever; the others name a place that a run leaves behind it."""
+    world = SeedWorld()
+    world.write(10)
+    if kind not in ("earliest", "latest", f"timestamp:{BASE_MS + 3000}"):
+        world.copy_by_hand(*world.numbered(7))
+    (tmp_path / "FILE").write_text("orders,0,7\n")
+    world.commit("g", 7)
+    world.pair.eu.create_topic(CONNECT, 1)
+    connect_record(world, "MirrorSourceConnector", 6)
+    world.pair.eu.groups[GROUP] = {TopicPartition("us.orders", 0): 7} if kind == "progress-group" else {}
+    text = kind.replace("FILE", str(tmp_path / "FILE"))
+    assert (world.seed(text).changes, world.seed(text).changes) == (1, 0)
+    world.run()
+    world.write(5, first=10)
+    if kind in ONCE:
+        with pytest.raises(SeedRefused, match=r"copies .* once more|never copies 5 record"):
+            world.seed(text)
+        return
+    assert world.seed(text).changes == 0
+    world.run()
+    assert world.seed(text).changes == 0
+    assert world.values() == list(range(15))
+
+
 def test_match() -> None:
     """The last record on the target is found on the source by its content, and the flow goes on behind it."""
     world = SeedWorld(partitions=3)
