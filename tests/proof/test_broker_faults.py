@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.pair import LocalPair
-from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.conftest import MakeCluster
 from tests.proof import rig
-from tests.proof.attempt import Outcome
 from tests.proof.campaign import IN_MID_COPY, land, retry_until_done
 from tests.proof.conftest import SOAK, Start
 from tests.proof.eyes import Eyes
 from tests.proof.points import BY_NAME, Action, Fault, Passing, Point
+from tests.proof.repair import repaired_until_done
 from tests.proof.snapshot import snapshot
 from tests.proof.truth import Truth, make_truth
 
@@ -143,33 +141,3 @@ def test_only_target_broker_dies_in_commit(
         story = repaired_until_done(start, truth, target, kafka_folder, attempt.outcome())
         truth.assert_exact()
         log.info("%s: %s", fault.point.name, story)
-
-
-def repaired_until_done(start: Start, truth: Truth, target: LocalCluster, folder: Path, outcome: Outcome) -> str:
-    """Retry until done; a commit that cannot be seen is ended with Kafka's tool first, as the error says.
-
-    :returns: what the attempts ended with.
-    """
-    story: list[str] = []
-    for _ in range(5):
-        story.append("done" if outcome.done else str(outcome.error))
-        if outcome.done:
-            return ", ".join(story)
-        if outcome.error in ("CommitNotVisible", "OffsetsHeld"):
-            hanging = rig.hanging(truth.target, written_by(truth))
-            story.append(f"hanging: {hanging}")
-            for part, offset in hanging.items():
-                rig.abort_hanging(target, folder, part, offset)
-            if not hanging:  # the log is whole, and the coordinator alone holds the offsets: it reads them anew
-                rig.process_of(target).kill()
-                rig.restart(target)
-        else:
-            assert outcome.retriable, str(outcome)
-        outcome = start(truth.flow, owner="again").outcome(240)
-    raise AssertionError(f"not done: {story}, the last {outcome}")
-
-
-def written_by(truth: Truth) -> list[TopicPartition]:
-    """Every partition that a transaction of the flow writes to: data, ledger and the progress group's offsets."""
-    ledger = TopicPartition(f"mm2-offset-map.{truth.flow.name}.internal", 0)
-    return [*map(truth.target_of, truth.source_partitions), ledger, rig.offsets_partition(truth.progress_group)]

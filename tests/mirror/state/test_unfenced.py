@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_mm2.mirror.interval.book import LedgerBook
@@ -13,6 +13,7 @@ from airflow_provider_mm2.mirror.state.ledger import decode_ledger, split_segmen
 from airflow_provider_mm2.mirror.state.pruning import prune, to_removal
 from airflow_provider_mm2.mirror.state.unfenced import CLAIM, claim, turns_of
 from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry, PartitionLedger
+from tests.hypothesis_profiles import is_long
 from tests.mirror.interval.test_book import FACTS, PART, RECORD, copied
 from tests.mirror.state.ledger_entries import SHARD, TOPIC, entry, log_of
 
@@ -63,6 +64,7 @@ def test_turns_follow_each_partition() -> None:
     assert turns_of([mine[0], other, mine[1]]) == [0, 0, 1]
 
 
+@settings(max_examples=200 if is_long() else 6)  # each writes a map of tens of thousands of segments
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_every_prefix_of_a_write_is_a_true_ledger(closes: list[int]) -> None:
     """After each record of each write the ledger joins, and its progress is one that was reached before."""

@@ -10,6 +10,7 @@ from airflow_provider_mm2.mirror.recovery.repoint.connect import OFFSETS, Connec
 from airflow_provider_mm2.mirror.recovery.repoint.item_by_item import ItemByItem
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.stopping import Stopping
+from airflow_provider_mm2.mirror.recovery.repoint.ticking import wait_until
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +28,23 @@ class StoppedSinks(ItemByItem):
         parts = [parts_of(entry["key"]) for entry in entries]
         running = []
         for name in sorted({name for name, what, _ in parts if what == OFFSETS}):
-            state = self.rest.status(name, tick)["connector"]["state"]
+            state = self._settled(name, tick)
             if state != "STOPPED":
                 running.append(f"connector {name} is {state}, and its offsets can be set only while it is stopped")
         if running:
             raise RepointRefused(name=self.name, problems=tuple(running))
         return super().apply(plan, note, tick)
+
+    def _settled(self, name: str, tick: Tick) -> str:
+        """How a connector runs, once the workers have given it to one of them."""
+        states: list[str] = []
+
+        def is_settled() -> bool:
+            states.append(self.rest.status(name, tick)["connector"]["state"])
+            return states[-1] != "UNASSIGNED"
+
+        wait_until(is_settled, tick, limit_s=self.rest.wait_s)
+        return states[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
