@@ -6,5 +6,5 @@ from airflow.sdk import DAG
 
 from airflow_provider_mm2.operators.seed import SeedOffsetsOperator
 
-with DAG("take_over", schedule=None):
+with DAG("take_over", schedule=None) as dag:
     SeedOffsetsOperator(task_id="seed", flow="orders.yaml", seed_from="connect:mm2-offsets.us.internal", apply=True)
