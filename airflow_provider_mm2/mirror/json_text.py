@@ -1,4 +1,4 @@
-"""JSON from elsewhere: whatever is wrong with it is a ValueError. Pure."""
+"""JSON: what others wrote, where whatever is wrong is a ValueError, and our own, always the same bytes. Pure."""
 
 from __future__ import annotations
 
@@ -16,3 +16,17 @@ def read_json(text: str | bytes) -> Any:
     except RecursionError:
         problem = "it is nested too deep"
     raise ValueError(problem)
+
+
+def json_object(data: bytes | None) -> dict[str, Any]:
+    """The JSON object of a key or value; an empty one where it is none, since others may write beside us."""
+    try:
+        document: Any = json.loads(data or b"")
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def compact_json(document: object) -> bytes:
+    """A document without spaces, its keys in order."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
-from airflow_provider_mm2.mirror.clusters.selection import select_topics
+from airflow_provider_mm2.mirror.clusters.selection import Selection, select_topics
 from airflow_provider_mm2.mirror.errors import (
     AuthenticationFailed,
     ClusterUnreachable,
@@ -178,7 +178,9 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
     alive = pair.target.describe_topics(sorted({target.topic for target in targets.values()}))
     asked = [target for target in targets.values() if target.topic in alive]
     committed = pair.target.committed(naming.progress_group(flow.name), asked, tick)
-    waiting, problem = _waiting(flow, pair, ledger)
+    counts, problem = _source_topics(pair)
+    selection = select_topics(flow, naming.policy_of(flow), counts)
+    waiting = _waiting(selection, counts, ledger)
     logs, gone = _source_logs(pair, [*ledger, *waiting]) if problem is None else ({}, problem)
     groups, damage = _groups(flow, pair, record, ledger, tick)
     waiting = {part: target for part, target in waiting.items() if part in logs}
@@ -188,7 +190,7 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
         flow=flow, pair=pair, record=record, ledgers=alive_ledger, waiting=waiting, with_source=gone is None
     )
     health = standing_health(standing, tick)
-    damage = (*damage, *(() if gone is not None else _selection_problems(flow, pair, ledger)))
+    damage = (*damage, *(() if gone is not None else _selection_problems(flow, selection, ledger)))
     return FlowStatus(
         record=record,
         ledger=ledger,
@@ -205,10 +207,9 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
 
 
 def _selection_problems(
-    flow: MirrorFlow, pair: ClusterPair, ledger: Mapping[TopicPartition, PartitionLedger]
+    flow: MirrorFlow, selection: Selection, ledger: Mapping[TopicPartition, PartitionLedger]
 ) -> tuple[MirrorError, ...]:
     """What stops the next run at its very beginning: what the flow selects on the source cannot be mirrored."""
-    selection = select_topics(flow, naming.policy_of(flow), pair.source.list_topics())
     try:
         check_named(flow, selection)
         check_selection(flow, selection, {part.topic for part in ledger})
@@ -244,22 +245,26 @@ def _groups(
         return None, (error,)
 
 
-def _waiting(
-    flow: MirrorFlow, pair: ClusterPair, ledger: Mapping[TopicPartition, PartitionLedger]
-) -> tuple[dict[TopicPartition, TopicPartition], str | None]:
-    """Partitions that the flow selects and nothing is recorded of, or why the source cannot be asked."""
+def _source_topics(pair: ClusterPair) -> tuple[Mapping[str, int], str | None]:
+    """The source's topics with their partition counts, or why it cannot be asked."""
     try:
-        counts = pair.source.list_topics()
+        return pair.source.list_topics(), None
     except (ClusterUnreachable, AuthenticationFailed) as error:
         return {}, error.first_line
-    selected = dict(select_topics(flow, naming.policy_of(flow), counts).topics)
+
+
+def _waiting(
+    selection: Selection, counts: Mapping[str, int], ledger: Mapping[TopicPartition, PartitionLedger]
+) -> dict[TopicPartition, TopicPartition]:
+    """Partitions that the flow selects and nothing is recorded of, with their place on the target."""
+    selected = dict(selection.topics)
     selected.pop(naming.HEARTBEATS_TOPIC, None)  # where ours stand the source's are left out
     places = {
         TopicPartition(name, number): TopicPartition(target, number)
         for name, target in selected.items()
         for number in range(counts[name])
     }
-    return {part: target for part, target in places.items() if part not in ledger}, None
+    return {part: target for part, target in places.items() if part not in ledger}
 
 
 def _source_logs(

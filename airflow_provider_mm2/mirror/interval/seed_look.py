@@ -98,8 +98,7 @@ class SeedLook:
         end = self.copy_ends.get(fact.source)
         astray = 0
         if isinstance(point, Point) and end is not None:
-            low, high = sorted((max(end, log_.start), max(point.offset, log_.start)))
-            astray = source.count_visible(fact.source, low, high, self.tick) if low < high else 0
+            astray = self._between(fact, end, point.offset)
         return SeedFacts(
             facts=fact,
             point=point,
@@ -115,7 +114,11 @@ class SeedLook:
         old = stands_at(fact)
         if old is None:
             old = fact.source_log.start
-        start, end = sorted((max(old, fact.source_log.start), max(new, fact.source_log.start)))
+        return self._between(fact, old, new)
+
+    def _between(self, fact: PartitionFacts, one: int, other: int) -> int:
+        """Records that the source still has between two offsets, whichever comes first."""
+        start, end = sorted(max(offset, fact.source_log.start) for offset in (one, other))
         return self.pair.source.count_visible(fact.source, start, end, self.tick) if end > start else 0
 
 

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
+from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, GroupMove, StepNote
 from airflow_provider_mm2.mirror.state import gate
@@ -180,8 +181,8 @@ class Journal:
         return self._state(_WHOLE, failover.number, "", _FAILOVER.dump_python(failover, mode="json"))
 
     def _state(self, what: str, number: int, name: str, document: Mapping[str, Any] | None) -> StateRecord:
-        key = _json({"kind": KIND, "of": number, "what": what, "name": name, "version": VERSION})
-        value = None if document is None else _json({**document, "version": VERSION})
+        key = compact_json({"kind": KIND, "of": number, "what": what, "name": name, "version": VERSION})
+        value = None if document is None else compact_json({**document, "version": VERSION})
         return StateRecord(topic=naming.gate_topic(self._flow), partition=0, key=key, value=value)
 
     def _write(self, records: Sequence[StateRecord]) -> None:
@@ -200,14 +201,7 @@ class Journal:
 
 def _key(data: bytes | None) -> tuple[str, int, str] | None:
     """What a record is of; None: it is of another kind."""
-    try:
-        document: Any = json.loads(data or b"")
-    except ValueError:
-        return None
-    if not isinstance(document, dict) or document.get("kind") != KIND:
+    document = json_object(data)
+    if document.get("kind") != KIND:
         return None
     return str(document["what"]), int(document["of"]), str(document["name"])
-
-
-def _json(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

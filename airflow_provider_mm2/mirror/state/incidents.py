@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
+from airflow_provider_mm2.mirror.json_text import json_object
 from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.state_model import StateRecord
@@ -126,11 +127,7 @@ def _added(before: Incident | None, new: Incident) -> Incident:
 
 
 def _is_incident(record: LogRecord) -> bool:
-    try:
-        key: Any = json.loads(record.key or b"")
-    except ValueError:
-        return False
-    return isinstance(key, dict) and key.get("kind") == KIND
+    return json_object(record.key).get("kind") == KIND
 
 
 def _json(document: object) -> bytes:

@@ -5,13 +5,12 @@ One record a group in the gate's topic, under a key of its own kind.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
+from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
@@ -24,8 +23,8 @@ MovedGroups = Mapping[str, tuple[str, ...]]
 
 def moved_record(flow: str, group: str, topics: tuple[str, ...] | None) -> StateRecord:
     """The record of one group; ``topics`` None removes it."""
-    key = _json({"kind": KIND, "group": group, "version": VERSION})
-    value = None if topics is None else _json({"topics": list(topics), "version": VERSION})
+    key = compact_json({"kind": KIND, "group": group, "version": VERSION})
+    value = None if topics is None else compact_json({"topics": list(topics), "version": VERSION})
     return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value)
 
 
@@ -39,10 +38,10 @@ def read_moved(target: ClusterReader, flow: str, tick: Tick) -> MovedGroups:
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for record in target.read_state(TopicPartition(topic, 0), tick):
-        key = _document(record.key)
+        key = json_object(record.key)
         if key.get("kind") != KIND:
             continue
-        value = _document(record.value) if record.value is not None else None
+        value = json_object(record.value) if record.value is not None else None
         is_known = isinstance(key.get("group"), str) and (value is None or value.get("version") == VERSION)
         if not is_known:
             problem = f"not a record of version {VERSION} of a group that has moved"
@@ -58,15 +57,3 @@ def has_moved(moved: MovedGroups, group: str, topic: str | None = None) -> bool:
     if group not in moved:
         return False
     return not moved[group] or topic in moved[group]
-
-
-def _document(data: bytes | None) -> dict[str, Any]:
-    try:
-        document: Any = json.loads(data or b"")
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _json(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
+from airflow_provider_mm2.mirror.json_text import compact_json
 from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
@@ -57,8 +58,8 @@ def _record(name: str, document: dict[str, Any] | None) -> StateRecord:
     return StateRecord(
         topic=naming.RENEWALS_TOPIC,
         partition=0,
-        key=_json({"kind": "renewal", "group": name}),
-        value=None if document is None else _json(document),
+        key=compact_json({"kind": "renewal", "group": name}),
+        value=None if document is None else compact_json(document),
     )
 
 
@@ -76,7 +77,3 @@ def _decode(value: bytes) -> GroupOffsets:
     return GroupOffsets(
         offsets={part: at for part, at, _ in rows}, metadata={part: text for part, _, text in rows if text}
     )
-
-
-def _json(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

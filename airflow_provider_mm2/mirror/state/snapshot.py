@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
+from airflow_provider_mm2.mirror.json_text import compact_json
 from airflow_provider_mm2.mirror.model import LogRecord, TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
@@ -124,8 +125,8 @@ def _record(flow: str, kind: str, name: str, document: dict[str, Any] | None) ->
     return StateRecord(
         topic=naming.groups_topic(flow),
         partition=0,
-        key=_json({"kind": kind, "name": name, "version": VERSION}),
-        value=None if document is None else _json({**document, "version": VERSION}),
+        key=compact_json({"kind": kind, "name": name, "version": VERSION}),
+        value=None if document is None else compact_json({**document, "version": VERSION}),
         turn=_TURNS[kind],
     )
 
@@ -164,7 +165,3 @@ def _document(data: bytes) -> dict[str, Any]:
     if document.get("version") != VERSION:
         raise ValueError(f"version {document.get('version')!r}, known is {VERSION}")
     return document
-
-
-def _json(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -14,6 +14,7 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.errors import StateDamaged
+from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
@@ -27,8 +28,9 @@ OwnSettings = Mapping[str, tuple[str, ...]]
 def settings_record(flow: str, topic: str, own: OwnSettings) -> StateRecord:
     """The record of one target topic; with no settings it removes the one before."""
     document = {"settings": {name: list(values) for name, values in own.items()}, "version": VERSION}
-    key = _json({"kind": KIND, "topic": topic, "version": VERSION})
-    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=_json(document) if own else None)
+    key = compact_json({"kind": KIND, "topic": topic, "version": VERSION})
+    value = compact_json(document) if own else None
+    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value)
 
 
 def decode_key(key: bytes | None) -> str | None:
@@ -36,11 +38,8 @@ def decode_key(key: bytes | None) -> str | None:
 
     :raises ValueError: it says that it is of this kind, and is not.
     """
-    try:
-        document: Any = json.loads(key or b"")
-    except ValueError:
-        return None
-    if not isinstance(document, dict) or document.get("kind") != KIND:
+    document = json_object(key)
+    if document.get("kind") != KIND:
         return None
     if document.get("version") != VERSION or not isinstance(document.get("topic"), str):
         raise ValueError(f"not a key of version {VERSION} of a topic's settings")
@@ -82,7 +81,3 @@ def read_topic_settings(target: ClusterReader, flow: str, tick: Tick) -> dict[st
 
 def _are_values(values: object) -> bool:
     return isinstance(values, list) and bool(values) and all(isinstance(value, str) for value in values)
-
-
-def _json(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

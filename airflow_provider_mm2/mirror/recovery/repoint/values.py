@@ -13,8 +13,8 @@ from airflow_provider_mm2.mirror.clusters.config import is_secret
 from airflow_provider_mm2.mirror.errors import RepointValueMissing
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Json, Move
 from airflow_provider_mm2.mirror.repoint_rules import PLACEHOLDER
+from airflow_provider_mm2.mirror.setting_text import VARIABLE
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_SHAPE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|(?:password|passphrase|secret|token)[\w.\"']*\s*[=:]|://[^/\s:@]*:[^/\s@]+@"
     r"|^(?:bearer|basic) \S",
@@ -63,7 +63,7 @@ def has_secret_shape(present: Present) -> bool:
 def reads_environment(value: object) -> bool:
     """Whether a value of the flow has a ``${NAME}`` in it, which is taken for a secret."""
     texts = value.values() if isinstance(value, Mapping) else [value]
-    return any(_VARIABLE.search(text) for text in texts if isinstance(text, str))
+    return any(VARIABLE.search(text) for text in texts if isinstance(text, str))
 
 
 def value_for(value: object, move: Move, alias: str, where: str) -> Json:
@@ -95,7 +95,7 @@ def with_environment(text: str, where: str) -> str:
             raise RepointValueMissing(where=where, problem=f"there is no environment variable {match[1]}")
         return found
 
-    return _VARIABLE.sub(look_up, text)
+    return VARIABLE.sub(look_up, text)
 
 
 def _placeholder(name: str, move: Move, alias: str, where: str) -> str:
