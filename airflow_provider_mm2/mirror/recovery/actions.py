@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from airflow_provider_mm2.mirror.recovery.confirm import confirm
 from airflow_provider_mm2.mirror.recovery.freeze import freeze
 from airflow_provider_mm2.mirror.recovery.moves import loss_window
 from airflow_provider_mm2.mirror.recovery.offset_moves import apply_offsets, moved_groups, read_back, undo_offsets
-from airflow_provider_mm2.mirror.recovery.planning import check_side, check_source, find_record, look
+from airflow_provider_mm2.mirror.recovery.planning import find_record, look, look_beforehand
 from airflow_provider_mm2.mirror.recovery.quiet import drain_source, see_nobody_reads, see_quiet
 from airflow_provider_mm2.mirror.recovery.record import StepNote
 from airflow_provider_mm2.mirror.recovery.repointing import (
@@ -40,34 +39,27 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     Stage,
     StepState,
 )
-from airflow_provider_mm2.mirror.recovery.work import Detail, Work
+from airflow_provider_mm2.mirror.recovery.work import Detail, Work, now_ms
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
 from airflow_provider_mm2.mirror.state_model import ActiveSide
 
 
-def _preflight(work: Work, begun: StepNote) -> Detail:
+def _preflight(work: Work) -> Detail:
     find_record(work.flow, work.target, work.tick)
-    check_side(work.order, work.record)
     live = work.both if work.order.mode is Mode.PLANNED else None
-    if live is not None:
-        check_source(work.flow, live, work.record)
-    plan = look(work.flow, work.target, work.order, work.record, work.tick, live=live)
+    plan = look_beforehand(work.flow, work.target, work.order, work.record, work.tick, live=live)
     return {"groups": len(plan.groups), "topics": len(plan.topics), "loss_window": loss_window(plan)}
 
 
-def _quiet(work: Work, begun: StepNote) -> Detail:
+def _quiet(work: Work) -> Detail:
     detail = see_quiet(work)
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=work.both)
     stopped = stop_groups(work, move_of(work.flow, work.bootstrap, plan))
     return {**detail, **stopped, **see_nobody_reads(work, tuple(plan.groups))}
 
 
-def _drain(work: Work, begun: StepNote) -> Detail:
-    return drain_source(work)
-
-
-def _translate(work: Work, begun: StepNote) -> Detail:
+def _translate(work: Work) -> Detail:
     work.groups_writer()
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
     if not work.order.skip_repoint:
@@ -89,54 +81,42 @@ def _translate(work: Work, begun: StepNote) -> Detail:
     }
 
 
-def _approved(work: Work, begun: StepNote) -> Detail:
+def _approved(work: Work) -> Detail:
     return {"digest": work.journal.failover.digest, "by": work.journal.failover.approved_by}
 
 
-def _offsets(work: Work, begun: StepNote) -> Detail:
-    return apply_offsets(work)
-
-
-def _canary(work: Work, begun: StepNote) -> Detail:
-    return write_canaries(work)
-
-
-def _repoint(work: Work, begun: StepNote) -> Detail:
+def _repoint(work: Work) -> Detail:
     read_back(work)
     return {**apply_repoints(work), **start_groups(work)}
 
 
-def _confirm(work: Work, begun: StepNote) -> Detail:
-    return confirm(work)
-
-
-def _close(work: Work, begun: StepNote) -> Detail:
+def _close(work: Work) -> Detail:
     """Step 11: one write says which side is active, which groups have moved, and that all is over."""
     side = ActiveSide.TARGET if work.order.ends_on_target else work.record.active_side
     gate_record = replace(work.record, frozen=False, active_side=side)
     groups = moved_groups(work.journal.recorded.groups)
     detail: Detail = {"active_side": side.value, "moved": len(groups)}
-    note = replace(begun, state=StepState.DONE, ended_ms=now_ms(), detail=detail)
+    note = replace(work.journal.recorded.steps[CLOSE], state=StepState.DONE, ended_ms=now_ms(), detail=detail)
     closed = replace(work.journal.failover, stage=Stage.CLOSED, ended_ms=now_ms())
     moved = [moved_record(work.flow.name, name, work.order.topics) for name in groups]
     work.journal.note(note, gate_record=gate_record, failover=closed, extra=moved)
     return detail
 
 
-DO: Mapping[int, Callable[[Work, StepNote], Detail]] = {
+DO: Mapping[int, Callable[[Work], Detail]] = {
     PREFLIGHT: _preflight,
     QUIET: _quiet,
-    DRAIN: _drain,
+    DRAIN: drain_source,
     FREEZE: freeze,
     TRANSLATE: _translate,
     APPROVAL: _approved,
-    OFFSETS: _offsets,
-    CANARY: _canary,
+    OFFSETS: apply_offsets,
+    CANARY: write_canaries,
     REPOINT: _repoint,
-    CONFIRM: _confirm,
+    CONFIRM: confirm,
     CLOSE: _close,
 }
-
+"""Each step; the journal has its note, begun, by then."""
 
 UNDO: Mapping[int, Callable[[Work], Detail]] = {
     REPOINT: undo_repoints,
@@ -162,8 +142,3 @@ def take_back(work: Work) -> None:
     moved = [moved_record(work.flow.name, name, None) for name in read_moved(work.target, work.flow.name, work.tick)]
     done = replace(work.journal.failover, stage=Stage.REOPENED, ended_ms=now_ms())
     work.journal.note(undone, gate_record=gate_record, failover=done, extra=moved)
-
-
-def now_ms() -> int:
-    """The time, in milliseconds since 1970."""
-    return int(time.time() * 1000)

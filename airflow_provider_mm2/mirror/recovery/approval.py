@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.errors import PlanChanged
 from airflow_provider_mm2.mirror.recovery.steps import Stage
-from airflow_provider_mm2.mirror.recovery.work import Work
+from airflow_provider_mm2.mirror.recovery.work import Work, now_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +45,5 @@ def is_approved(work: Work, word: Word) -> bool:
         return True
     if word.digest is None and not word.whatever:
         return False
-    approved_ms = int(time.time() * 1000)
-    work.journal.change(stage=Stage.RUNNING, approved_by=word.by or work.owner, approved_ms=approved_ms)
+    work.journal.change(stage=Stage.RUNNING, approved_by=word.by or work.owner, approved_ms=now_ms())
     return True

@@ -22,11 +22,17 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, now_ms, take_back, written_since
+from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, take_back, written_since
 from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
 from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
-from airflow_provider_mm2.mirror.recovery.planning import check_none_open, check_side, check_source, find_record, look
+from airflow_provider_mm2.mirror.recovery.planning import (
+    check_none_open,
+    check_side,
+    find_record,
+    look,
+    look_beforehand,
+)
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
 from airflow_provider_mm2.mirror.recovery.repointing import preview_of, with_repoints
@@ -43,7 +49,7 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     step,
     steps_of,
 )
-from airflow_provider_mm2.mirror.recovery.work import Report, Work
+from airflow_provider_mm2.mirror.recovery.work import Report, Work, now_ms
 from airflow_provider_mm2.mirror.state.control import control_lease
 
 log = logging.getLogger(__name__)
@@ -81,11 +87,8 @@ class Failover:
         target = self.pair.target
         record = find_record(self.flow, target, self.tick)
         check_none_open(read_recorded(target, self.flow.name, self.tick))
-        check_side(order, record)
         live = self.pair if order.mode is Mode.PLANNED else None
-        if live is not None:
-            check_source(self.flow, live, record)
-        plan = look(self.flow, target, order, record, self.tick, live=live)
+        plan = look_beforehand(self.flow, target, order, record, self.tick, live=live)
         if not order.skip_repoint:
             plan = with_repoints(plan, self.flow, self.bootstrap, self.repointers, self.tick)
         return preview_of(order, record, plan)
@@ -243,7 +246,7 @@ class Failover:
         work.report(f"step {number}, {step(number).name}: {step(number).does}")
         work.journal.note(begun)
         try:
-            detail = DO[number](work, begun)
+            detail = DO[number](work)
         except MirrorError as error:
             self._note_failure(work, begun, error)
             raise

@@ -11,14 +11,18 @@ from dataclasses import replace
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.recovery.record import StepNote
+from airflow_provider_mm2.mirror.recovery.steps import FREEZE
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.state.lease import held_lease
 from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery
 
 
-def freeze(work: Work, begun: StepNote) -> Detail:
+def freeze(work: Work) -> Detail:
     """Shut the gate and fence; what the gate was is kept, for a rollback."""
-    before = dict(begun.detail) or {"active_side": work.record.active_side.value, "frozen": work.record.frozen}
+    begun = work.journal.recorded.steps[FREEZE]
+    before: Detail = {"active_side": work.record.active_side.value, "frozen": work.record.frozen}
+    if _has_gate(begun):
+        before = {name: begun.detail[name] for name in before}
     work.journal.note(replace(begun, detail=before), gate_record=replace(work.record, frozen=True))
     fenced = fence_all(work)
     work.groups_writer()
@@ -46,9 +50,14 @@ def _see_nobody_at(work: Work, transactional_id: str) -> None:
         pass
 
 
+def _has_gate(note: StepNote) -> bool:
+    """Whether the gate was written, so that what it was before is in the step's note."""
+    return "active_side" in note.detail
+
+
 def thaw(work: Work, done: StepNote, undone: StepNote) -> None:
     """Give the gate back what it was before the freeze, in one write with the note that says so."""
-    if not done.detail:  # it ended before the gate was written
+    if not _has_gate(done):  # it ended before the gate was written
         work.journal.note(undone)
         return
     side = ActiveSide(done.detail["active_side"])

@@ -8,16 +8,13 @@ from dataclasses import replace
 from airflow_provider_mm2.mirror.errors import MirrorError, PlanChanged
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.model import TopicPartition
-from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
+from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome
 from airflow_provider_mm2.mirror.offsets.entry import sole_committer
 from airflow_provider_mm2.mirror.recovery.moves import differences
 from airflow_provider_mm2.mirror.recovery.planning import look
-from airflow_provider_mm2.mirror.recovery.record import GroupMove
+from airflow_provider_mm2.mirror.recovery.record import FINE, IN_PLACE, GroupMove
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.state.renewals import read_saved, saved_record, saved_removal
-
-IN_PLACE = (Outcome.WRITTEN.value, Outcome.KEPT.value)
-"""Results of groups that stand where they should."""
 
 GIVEN_BACK = "has what it had"
 
@@ -53,8 +50,7 @@ def tally(moves: Mapping[str, GroupMove]) -> Detail:
     for move in moves.values():
         result = move.result or move.problem or "not done"
         counts[result] = counts.get(result, 0) + 1
-    fine = (*IN_PLACE, Outcome.NOTHING.value)
-    return {"results": counts, "not_moved": [name for name, move in moves.items() if move.result not in fine][:50]}
+    return {"results": counts, "not_moved": [name for name, move in moves.items() if move.result not in FINE][:50]}
 
 
 def moved_groups(moves: Mapping[str, GroupMove]) -> tuple[str, ...]:

@@ -96,6 +96,20 @@ def check_none_open(recorded: Recorded) -> None:
         )
 
 
+def look_beforehand(
+    flow: MirrorFlow, target: TargetCluster, order: Order, record: FlowRecord, tick: Tick, *, live: ClusterPair | None
+) -> Plan:
+    """Step 1: whether a failover may begin, and where every group would go on as things stand.
+
+    :param live: both clusters, where the source is to be there.
+    :raises MirrorError: it may not; see ``check_side``, ``check_source`` and ``look``.
+    """
+    check_side(order, record)
+    if live is not None:
+        check_source(flow, live, record)
+    return look(flow, target, order, record, tick, live=live)
+
+
 def look(
     flow: MirrorFlow, target: TargetCluster, order: Order, record: FlowRecord, tick: Tick, *, live: ClusterPair | None
 ) -> Plan:

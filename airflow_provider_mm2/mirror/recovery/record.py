@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage, StepState
 
 
@@ -108,6 +109,13 @@ class PartMove:
     def after(self) -> int | None:
         """What the group has committed on the target once step 7 is done."""
         return self.before if self.offset is None else self.offset
+
+
+IN_PLACE = (Outcome.WRITTEN.value, Outcome.KEPT.value)
+"""Results of groups that stand where they should."""
+
+FINE = (*IN_PLACE, Outcome.NOTHING.value)
+"""Results that leave nobody behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.recovery.moves import Plan, loss_window
-from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, GroupMove, Order, PartMove, StepNote
+from airflow_provider_mm2.mirror.recovery.moves import Plan, TopicEnd, loss_window
+from airflow_provider_mm2.mirror.recovery.record import FINE, FailoverRecord, GroupMove, Order, PartMove, StepNote
 from airflow_provider_mm2.mirror.recovery.steps import StepState, steps_of
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
@@ -42,11 +42,10 @@ class FailoverReport:
     @property
     def not_moved(self) -> tuple[str, ...]:
         """Groups that step 7 passed over, with why."""
-        fine = (None, "written", "kept, it is further on", "nothing to do")
         return tuple(
             f"group {name}: {move.result or move.problem}{f' ({move.detail})' if move.detail else ''}"
             for name, move in self.groups.items()
-            if move.result not in fine or move.problem
+            if move.result not in (None, *FINE) or move.problem
         )
 
     @property
@@ -73,7 +72,7 @@ class FailoverReport:
             "loss_window": None if self.plan is None else loss_window(self.plan),
             "known_missing": None if self.plan is None else self.plan.known_missing,
             "steps": self._steps(),
-            "topics": [] if self.plan is None else [_topic(self.plan, name) for name in range(len(self.plan.topics))],
+            "topics": [] if self.plan is None else list(map(_topic, self.plan.topics)),
             "groups": [part_row(move, part) for move in self.groups.values() for part in move.parts],
             "members": {
                 name: {"target": list(move.members), "source": list(move.members_on_source)}
@@ -106,8 +105,7 @@ class FailoverReport:
         }
 
 
-def _topic(plan: Plan, index: int) -> dict[str, Any]:
-    end = plan.topics[index]
+def _topic(end: TopicEnd) -> dict[str, Any]:
     return {
         "topic": end.topic,
         "target_topic": end.target_topic,

@@ -28,6 +28,11 @@ Report = Callable[[str], None]
 PAUSE_S = 0.2
 
 
+def now_ms() -> int:
+    """The time, in milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
 @dataclass(slots=True, kw_only=True)
 class Work:
     """One attempt at a failover, the control lease held.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_mm2.mirror.errors import (
+    ClusterUnreachable,
     FailoverRefused,
     FailoverUnderWay,
     FlowChanged,
@@ -18,6 +21,8 @@ from airflow_provider_mm2.mirror.errors import (
     SourceNotQuiet,
 )
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.recovery.journal import Journal
+from airflow_provider_mm2.mirror.recovery.record import StepNote
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state_model import ActiveSide
 from tests.fakes.groups import FakeGroup
@@ -227,6 +232,38 @@ def test_rollback_overwrites_nobody(world: FailoverWorld) -> None:
     report = world.failover().rollback().to_json()
     assert "stands at 70 and was set to 61" in report["results"]["app"]["undone"]
     assert world.offsets() == {"app": {PART: 70}}
+
+
+def test_freeze_that_fails_before_the_gate_is_written(world: FailoverWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the gate was is known all the same: rolled back it is open, and so is the way to a new failover."""
+    given = fail_first_freeze(monkeypatch)
+    with pytest.raises(ClusterUnreachable):
+        world.failover().start(order(), approve=True)
+    assert given
+    assert world.failover().status().steps[4].state.value == "failed"
+    assert world.failover().rollback().state == "rolled back"
+    assert world.is_runnable()
+    fail_first_freeze(monkeypatch)
+    with pytest.raises(ClusterUnreachable):
+        world.failover().start(order(), approve=True)
+    assert world.failover().resume(approve=True).state == "closed"
+    assert world.offsets() == {"app": {PART: 61}, "idle": {PART: 101}}
+
+
+def fail_first_freeze(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let the first write of a shut gate find no broker."""
+    failed: list[bool] = []
+    note = Journal.note
+
+    def once(journal: Journal, step: StepNote, **options: Any) -> None:
+        gate_record = options.get("gate_record")
+        if gate_record is not None and gate_record.frozen and not failed:
+            failed.append(True)
+            raise ClusterUnreachable(alias="eu", servers="nowhere:1", seconds=1, problem="gone")
+        note(journal, step, **options)
+
+    monkeypatch.setattr(Journal, "note", once)
+    return failed
 
 
 def test_false_alarm(world: FailoverWorld) -> None:
