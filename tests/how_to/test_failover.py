@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from typer.testing import CliRunner
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.conftest import TopicName
-from tests.recovery.applications import commit_at_beginning, make_topic
+from tests.recovery.applications import commit_at_beginning, make_topic, write_flow
 
 pytestmark = pytest.mark.broker
 
@@ -38,14 +37,7 @@ def folder(pair: LocalPair, topic_name: TopicName, tmp_path: Path, monkeypatch: 
     topic = topic_name("flights")
     make_topic(pair.addresses["source"], topic, 4, records=25)
     commit_at_beginning(pair.addresses["source"], f"billing-{topic}", topic, 4)
-    document = {
-        "name": topic,
-        "source": {"alias": "us", "settings": {**pair.addresses["source"]}},
-        "target": {"alias": "eu", "settings": {**pair.addresses["target"]}},
-        "topics": [topic],
-        "groups": [f".*-{topic}"],
-    }
-    (tmp_path / f"{topic}.yaml").write_text(json.dumps(document), "utf-8")
+    write_flow(tmp_path, topic, pair.addresses["source"], pair.addresses["target"])
     assert CliRunner().invoke(app, ["run", topic]).exit_code == 0
     return tmp_path
 

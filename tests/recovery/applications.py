@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Part
@@ -19,6 +21,26 @@ Numbers = dict[int, list[int]]
 """Record numbers by partition."""
 
 LIMIT_S = 60
+
+
+@dataclass(slots=True)
+class Background:
+    """Work in a thread of its own, until it is asked to stop."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Start it."""
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask it to stop, and wait until it has."""
+        self.stop.set()
+        assert self._thread is not None
+        self._thread.join(LIMIT_S)
+        assert not self._thread.is_alive()
 
 
 @dataclass(slots=True)
@@ -36,22 +58,17 @@ class Writer:
     pause_s: float = 0.005
     written: Numbers = field(default_factory=dict)
     stamps: dict[tuple[int, int], int] = field(default_factory=dict)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
+    _background: Background = field(default_factory=Background)
 
     def begin(self) -> Writer:
         """Write in a thread of its own."""
         self.written = {number: [] for number in range(self.partitions)}
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
+        self._background.begin(self._write)
         return self
 
     def end(self) -> Numbers:
         """Stop, and wait until all that was sent is there; gives what was acknowledged."""
-        self._stop.set()
-        assert self._thread is not None
-        self._thread.join(LIMIT_S)
-        assert not self._thread.is_alive()
+        self._background.end()
         return self.written
 
     @property
@@ -69,13 +86,13 @@ class Writer:
                 producer.init_transactions(30)
             self._loop(producer)
         except KafkaException:
-            if not self._stop.is_set():
+            if not self._background.stop.is_set():
                 return  # the cluster is gone: what was acknowledged before is what counts
 
     def _loop(self, producer: Producer) -> None:
         following = {number: self.start.get(number, 0) for number in range(self.partitions)}
         rounds = 0
-        while not self._stop.is_set():
+        while not self._background.stop.is_set():
             rounds += 1
             sent: list[Message] = []
             if self.transactional:
@@ -103,7 +120,7 @@ class Writer:
                     return
                 self._keep(sent)
                 following = {number: end + 10 for number, end in following.items()}
-            self._stop.wait(self.pause_s)
+            self._background.stop.wait(self.pause_s)
 
     def _keep(self, sent: list[Message]) -> None:
         for message in sent:
@@ -121,22 +138,16 @@ class Reader:
     topic: str
     protocol: str = "classic"
     read: Numbers = field(default_factory=dict)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-    _paused: bool = False
+    _background: Background = field(default_factory=Background)
 
     def begin(self) -> Reader:
         """Read in a thread of its own."""
-        self._thread = threading.Thread(target=self._loop, daemon=True)
-        self._thread.start()
+        self._background.begin(self._loop)
         return self
 
     def end(self) -> Numbers:
         """Commit, leave the group; gives what was read, in order."""
-        self._stop.set()
-        assert self._thread is not None
-        self._thread.join(LIMIT_S)
-        assert not self._thread.is_alive()
+        self._background.end()
         return self.read
 
     @property
@@ -163,7 +174,7 @@ class Reader:
         )
         consumer.subscribe([self.topic])
         try:
-            while not self._stop.is_set():
+            while not self._background.stop.is_set():
                 self._take(consumer)
         finally:
             consumer.close()
@@ -192,6 +203,21 @@ def numbers_of(message: Message) -> tuple[int, int]:
     assert isinstance(value, bytes)
     partition, _, number = value.decode().partition(":")
     return int(partition), int(number)
+
+
+def write_flow(folder: Path, topic: str, source: Address, target: Address, **options: object) -> Path:
+    """Write the file of a flow that mirrors a topic, with the groups that end in its name."""
+    path = folder / f"{topic}.yaml"
+    document = {
+        "name": topic,
+        "source": {"alias": "us", "settings": {**source}},
+        "target": {"alias": "eu", "settings": {**target}},
+        "topics": [topic],
+        "groups": [f".*-{topic}"],
+        **options,
+    }
+    path.write_text(json.dumps(document), "utf-8")  # JSON is YAML
+    return path
 
 
 def make_topic(address: Address, topic: str, partitions: int, records: int = 0) -> None:

@@ -18,7 +18,7 @@ from airflow_provider_mm2.local.pair import LocalPair
 from tests.cases.snapshot import group_offsets
 from tests.conftest import TopicName
 from tests.proof.conftest import SOAK
-from tests.recovery.applications import commit_at_beginning, make_topic
+from tests.recovery.applications import LIMIT_S, commit_at_beginning, make_topic, write_flow
 
 pytestmark = pytest.mark.broker
 
@@ -34,15 +34,7 @@ def flow(pair: LocalPair, topic_name: TopicName, tmp_path: Path) -> Path:
     make_topic(pair.addresses["source"], topic, 2, records=50)
     for group in ("a", "b"):
         commit_at_beginning(pair.addresses["source"], f"{group}-{topic}", topic, 2)
-    document = {
-        "name": topic,
-        "source": {"alias": "us", "settings": {**pair.addresses["source"]}},
-        "target": {"alias": "eu", "settings": {**pair.addresses["target"]}},
-        "topics": [topic],
-        "groups": [f".*-{topic}"],
-    }
-    path = tmp_path / f"{topic}.yaml"
-    path.write_text(json.dumps(document), "utf-8")
+    path = write_flow(tmp_path, topic, pair.addresses["source"], pair.addresses["target"])
     assert CliRunner().invoke(app, ["run", str(path)]).exit_code == 0
     return path
 
@@ -66,8 +58,9 @@ def test_killed_at_random_moments(flow: Path, pair: LocalPair) -> None:
         assert (closed["state"], closed["active_side"], closed["frozen"]) == ("closed", "target", False)
         assert offsets(flow, pair) == expected
         assert call(flow, "--reopen", "--approve", closed["plan_digest"])["active_side"] == "source"
-        for group in ("a", "b"):
-            AdminClient({**pair.addresses["target"]}).delete_consumer_groups([f"{group}-{flow.stem}"])
+        admin = AdminClient({**pair.addresses["target"]})  # one that nobody holds never answers
+        for deleted in admin.delete_consumer_groups([f"{group}-{flow.stem}" for group in ("a", "b")]).values():
+            deleted.result(LIMIT_S)
 
 
 def killed(flow: Path, seconds: float) -> None:

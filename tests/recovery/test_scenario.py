@@ -18,7 +18,7 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from tests.conftest import MakeCluster, TopicName
 from tests.proof.rig import process_of
-from tests.recovery.applications import Reader, Writer, commit_at_beginning, make_topic, read_all, together
+from tests.recovery.applications import Reader, Writer, commit_at_beginning, make_topic, read_all, together, write_flow
 
 pytestmark = pytest.mark.broker
 
@@ -70,17 +70,7 @@ def make_stage(tmp_path: Path, topic_name: TopicName) -> MakeStage:
     def make(source: dict[str, Any], target: dict[str, Any], **options: Any) -> Stage:
         topic = topic_name("orders")
         make_topic(source, topic, PARTITIONS)
-        path = tmp_path / f"{topic}.yaml"
-        document = {
-            "name": topic,
-            "source": {"alias": "us", "settings": {**source}},
-            "target": {"alias": "eu", "settings": {**target}},
-            "topics": [topic],
-            "groups": [f".*-{topic}"],
-            "chunk": {"seconds": 1},
-            **options,
-        }
-        path.write_text(json.dumps(document), "utf-8")
+        path = write_flow(tmp_path, topic, source, target, **{"chunk": {"seconds": 1}, **options})
         return Stage(source, target, topic, path)
 
     return make
