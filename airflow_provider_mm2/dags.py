@@ -20,12 +20,12 @@ from airflow_provider_mm2.mirror.errors import FlowInvalid, SecretInFlow
 from airflow_provider_mm2.mirror.flow import UNTIMED, DagSettings, MirrorFlow
 from airflow_provider_mm2.mirror.flow_file import (
     FlowFile,
-    find_flow,
     flow_folder,
     flow_from_mapping,
     problem_in,
     read_flows,
 )
+from airflow_provider_mm2.mirror.reverse_flow import find_any_flow
 from airflow_provider_mm2.operators.groups import SyncGroupOffsetsOperator
 from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.operators.mirror import (
@@ -211,7 +211,7 @@ def _found(flow: FlowGiven, caller: str) -> MirrorFlow:
     elif isinstance(flow, Mapping):
         found = flow_from_mapping(flow, label="flow=")
     else:
-        found = find_flow(str(flow), flow_folder(Path(caller).parent / "flows"))
+        found = find_any_flow(str(flow), flow_folder(Path(caller).parent / "flows"))
     refuse_plain_secrets(found)
     return found
 

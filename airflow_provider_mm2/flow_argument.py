@@ -10,7 +10,8 @@ from typing import Any
 from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets, refuse_plain_secrets_in
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
-from airflow_provider_mm2.mirror.flow_file import find_flow, flow_folder, flow_from_mapping
+from airflow_provider_mm2.mirror.flow_file import flow_folder, flow_from_mapping
+from airflow_provider_mm2.mirror.reverse_flow import find_any_flow
 from airflow_provider_mm2.version_compat import AirflowFailException
 
 FlowGiven = MirrorFlow | Mapping[str, Any] | str | Path
@@ -45,7 +46,7 @@ def find_given_flow(
     elif isinstance(flow, Mapping):
         found = flow_from_mapping(flow, label="flow=")
     else:
-        found = find_flow(str(flow), flow_folder(Path(dag_file).parent / "flows"))
+        found = find_any_flow(str(flow), flow_folder(Path(dag_file).parent / "flows"))
     replaced = {
         side: ClusterSettings(alias=getattr(found, side).alias, connection=connection)
         for side, connection in (("source", source_conn_id), ("target", target_conn_id))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
+from threading import Event
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +21,7 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.errors import OptionsDisagree, SettingsError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.failover import Failover
@@ -40,10 +43,11 @@ REPOINT_COLUMNS = ("where", "before", "after", "state", "detail")
 STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
 
 
-class _Act(str, Enum):
+class Act(str, Enum):
     """What is asked for."""
 
     PREVIEW = "a preview"
+    PREPARE = "--prepare"
     APPLY = "--apply"
     RESUME = "--resume"
     ROLLBACK = "--rollback"
@@ -109,14 +113,14 @@ def failover(
     """Move consumer groups to the target, exactly; shown first, begun with --apply, never past a person's word."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         given = {
-            _Act.APPLY: apply,
-            _Act.RESUME: resume,
-            _Act.ROLLBACK: rollback,
-            _Act.REOPEN: reopen,
-            _Act.STATUS: status,
+            Act.APPLY: apply,
+            Act.RESUME: resume,
+            Act.ROLLBACK: rollback,
+            Act.REOPEN: reopen,
+            Act.STATUS: status,
         }
-        act = _one_of(given)
-        _check_words(act, yes=yes, approve=approve)
+        act = one_of(given)
+        check_words(act, yes=yes, approve=approve)
         loaded = load(flow)
         order = Order(
             mode=Mode.UNPLANNED if unplanned else Mode.PLANNED,
@@ -128,21 +132,41 @@ def failover(
             force=force,
             skip_repoint=no_repoint,
         )
-        target_only = act in (_Act.STATUS, _Act.REOPEN) or _mode(loaded, act, order) is Mode.UNPLANNED
+        target_only = act in (Act.STATUS, Act.REOPEN) or _mode(loaded, act, order) is Mode.UNPLANNED
         with clusters(loaded, target_only=target_only) as pair:
-            at_work = Failover(
-                flow=loaded,
-                pair=pair,
-                owner=f"{getpass.getuser()}@{process_owner()}",
-                tick=stopper(stop),
-                report=lambda line: stderr.print(line, soft_wrap=True),
-                repointers=tuple(make_repointers(loaded)),
-                bootstrap=addresses(loaded, _given(loaded)),
-            )
-            report = _done(at_work, act, order, yes=yes, approve=approve)
-    _show(report, act, as_json=as_json)
+            report = done(failover_of(loaded, pair, stop), act, order, yes=yes, approve=approve)
+    document = report.to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+    else:
+        show_failover(document, report.not_moved)
+        typer.echo(_next(document, act, f"mm2 failover {document['flow']}"))
     if report.not_moved:
         raise typer.Exit(FOUND_SOMETHING)
+
+
+def who() -> str:
+    """Who calls, for the record."""
+    return f"{getpass.getuser()}@{process_owner()}"
+
+
+def say(line: str) -> None:
+    """Tell in a line what is being done."""
+    stderr.print(line, soft_wrap=True)
+
+
+def failover_of(flow: MirrorFlow, pair: ClusterPair, stop: Event) -> Failover:
+    """Failing over a flow from here."""
+    return Failover(
+        flow=flow,
+        pair=pair,
+        owner=who(),
+        tick=stopper(stop),
+        report=say,
+        repointers=tuple(make_repointers(flow)),
+        bootstrap=addresses(flow, _given(flow)),
+    )
 
 
 def _given(flow: MirrorFlow) -> dict[str, dict[str, object]]:
@@ -155,50 +179,55 @@ def _given(flow: MirrorFlow) -> dict[str, dict[str, object]]:
     return found
 
 
-def _one_of(given: dict[_Act, bool]) -> _Act:
+def one_of(given: dict[Act, bool]) -> Act:
+    """What is asked for.
+
+    :raises OptionsDisagree: several things are.
+    """
     asked = [act for act, wanted in given.items() if wanted]
     if len(asked) > 1:
         raise OptionsDisagree(options=tuple(act.value for act in asked), problem="each asks for something else")
-    return asked[0] if asked else _Act.PREVIEW
+    return asked[0] if asked else Act.PREVIEW
 
 
-def _check_words(act: _Act, *, yes: bool, approve: str | None) -> None:
-    if yes and act not in (_Act.APPLY, _Act.RESUME):
+def check_words(act: Act, *, yes: bool, approve: str | None) -> None:
+    """Hold the approval against what it approves.
+
+    :raises OptionsDisagree: it approves nothing.
+    """
+    if yes and act not in (Act.APPLY, Act.RESUME):
         raise OptionsDisagree(options=("--yes", act.value), problem="--yes goes with --apply or --resume")
-    if approve is not None and act not in (_Act.RESUME, _Act.REOPEN):
+    if approve is not None and act not in (Act.RESUME, Act.REOPEN):
         raise OptionsDisagree(options=("--approve", act.value), problem="--approve goes with --resume or --reopen")
     if yes and approve is not None:
         raise OptionsDisagree(options=("--yes", "--approve"), problem="one word is enough")
 
 
-def _mode(flow: MirrorFlow, act: _Act, order: Order) -> Mode:
+def _mode(flow: MirrorFlow, act: Act, order: Order) -> Mode:
     """Planned or not: as given, or for one that is open as it was begun, which the target tells."""
-    if act in (_Act.PREVIEW, _Act.APPLY):
+    if act in (Act.PREVIEW, Act.APPLY):
         return order.mode
     with clusters(flow, target_only=True) as pair:
         return Failover(flow=flow, pair=pair, owner="", tick=lambda: None).open_order().mode
 
 
-def _done(at_work: Failover, act: _Act, order: Order, *, yes: bool, approve: str | None) -> FailoverReport:
-    if act is _Act.APPLY:
+def done(at_work: Failover, act: Act, order: Order, *, yes: bool, approve: str | None) -> FailoverReport:
+    """Do what is asked for."""
+    if act is Act.APPLY:
         return at_work.start(order, approve=yes)
-    if act is _Act.RESUME:
+    if act is Act.RESUME:
         return at_work.resume(digest=approve, approve=yes)
-    if act is _Act.ROLLBACK:
+    if act is Act.ROLLBACK:
         return at_work.rollback()
-    if act is _Act.REOPEN:
+    if act is Act.REOPEN:
         return at_work.reopen(digest=approve)
-    if act is _Act.STATUS:
+    if act is Act.STATUS:
         return at_work.status()
     return at_work.preview(order)
 
 
-def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
-    document = report.to_json()
-    print_warnings(document["warnings"])
-    if as_json:
-        print_document(document)
-        return
+def show_failover(document: dict[str, Any], not_moved: Sequence[str]) -> None:
+    """Print a failover's document, or that of a failback."""
     name = document["flow"]
     if document["groups"]:
         _show_groups(f"flow {name}, groups as of {document['as_of']}", document["groups"])
@@ -208,9 +237,8 @@ def _show(report: FailoverReport, act: _Act, *, as_json: bool) -> None:
     _show_surroundings(document)
     if document["loss_window"]:
         typer.echo(f"may not be on the target: {document['loss_window']}")
-    for line in report.not_moved:
+    for line in not_moved:
         stderr.print(f"not moved: {line}", soft_wrap=True)
-    typer.echo(_next(document, act))
 
 
 def _show_groups(title: str, rows: list[dict[str, Any]]) -> None:
@@ -248,20 +276,28 @@ def _in_short(value: object) -> str:
     return f"{', '.join(map(str, value[:LISTED]))} and {len(value) - LISTED} more"
 
 
-def _next(document: dict[str, Any], act: _Act) -> str:
+def _next(document: dict[str, Any], act: Act, call: str) -> str:
     """What there is to do now, in a line to copy."""
-    name, digest, state = document["flow"], document["plan_digest"], document["state"]
-    if act is _Act.REOPEN and state == Stage.CLOSED.value:
-        return f"nothing was written; `mm2 failover {name} --reopen --approve {digest}` makes the source active again"
+    if act is Act.REOPEN and document["state"] == Stage.CLOSED.value:
+        approve = f"{call} --reopen --approve {document['plan_digest']}"
+        return f"nothing was written; `{approve}` makes the source active again"
+    if document["state"] == "none":
+        return f"flow {document['flow']} never failed over; its {document['active_side']} is the active side"
+    if document["state"] == "preview":
+        unplanned = " --unplanned" if document["mode"] == Mode.UNPLANNED.value else ""
+        return f"nothing was written; `{call}{unplanned} --apply` begins"
+    return next_of(document, call)
+
+
+def next_of(document: dict[str, Any], call: str) -> str:
+    """What there is to do about a failover that has begun; ``call`` is the command without options."""
     return {
-        "none": f"flow {name} never failed over; its {document['active_side']} is the active side",
-        "preview": f"nothing was written; `mm2 failover {name}"
-        f"{' --unplanned' if document['mode'] == Mode.UNPLANNED.value else ''} --apply` begins",
-        Stage.AWAITING_APPROVAL.value: f"`mm2 failover {name} --resume --approve {digest}` goes on, "
-        f"`mm2 failover {name} --rollback` undoes it",
-        Stage.RUNNING.value: f"not over: `mm2 failover {name} --resume` goes on, --rollback undoes it",
-        Stage.ROLLING_BACK.value: f"not over: `mm2 failover {name} --rollback` goes on",
+        Stage.AWAITING_APPROVAL.value: f"`{call} --resume --approve {document['plan_digest']}` goes on, "
+        f"`{call} --rollback` undoes it",
+        Stage.RUNNING.value: f"not over: `{call} --resume` goes on, --rollback undoes it",
+        Stage.ROLLING_BACK.value: f"not over: `{call} --rollback` goes on",
         Stage.ROLLED_BACK.value: "rolled back: mirror runs go on as before",
         Stage.REOPENED.value: "taken back: the source is the active side, mirror runs go on as before",
         Stage.CLOSED.value: f"closed: the {document['active_side']} is the active side",
-    }[state]
+        Stage.FAILED_BACK.value: "all came home since: the source is the active side, mirror runs go on as before",
+    }[document["state"]]

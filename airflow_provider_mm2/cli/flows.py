@@ -18,7 +18,8 @@ import typer
 from airflow_provider_mm2.cli.connections import connection_settings
 from airflow_provider_mm2.mirror.errors import BoundRefused
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.flow_file import find_flow, flow_folder
+from airflow_provider_mm2.mirror.flow_file import flow_folder
+from airflow_provider_mm2.mirror.reverse_flow import find_any_flow
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentPair
@@ -34,7 +35,7 @@ def load(name_or_path: str) -> MirrorFlow:
     :raises SettingsError: there is none, or it is not valid.
     """
     here = Path.cwd()
-    return find_flow(name_or_path, flow_folder(here / "flows"), relative_to=here)
+    return find_any_flow(name_or_path, flow_folder(here / "flows"), relative_to=here)
 
 
 @contextmanager

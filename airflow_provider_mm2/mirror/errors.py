@@ -1519,6 +1519,79 @@ class NotReopenable(MirrorError):
     next_move: ClassVar[str] = "come home by `mm2 failback {flow}`, which brings it over"
 
 
+@dataclass(kw_only=True, eq=False)
+class NoWayHome(SettingsError):
+    """A flow cannot be turned round."""
+
+    flow: str
+    problem: str
+    found: ClassVar[str] = "flow {flow!r} has no way home: {problem}"
+    likely_cause: ClassVar[str] = (
+        "a replication policy of one's own, or the name of a way home where a flow's was meant"
+    )
+    next_move: ClassVar[str] = (
+        "with a policy of your own: write a flow of the opposite direction, 'mm2 seed' it '--from failover', run it, "
+        "and fail that one over"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class WayHomeNotPrepared(MirrorError):
+    """A way home was to be mirrored before it is known where it begins."""
+
+    flow: str
+    forward: str
+    found: ClassVar[str] = (
+        "{flow!r} has no record on its target: it is not known from where on there is anything to bring"
+    )
+    likely_cause: ClassVar[str] = "the way home of {forward!r} was never prepared; it would bring home all there is"
+    next_move: ClassVar[str] = "look at 'mm2 failback {forward}', then begin with 'mm2 failback {forward} --prepare'"
+
+
+@dataclass(kw_only=True, eq=False)
+class FailbackRefused(MirrorError):
+    """A flow cannot come home as things stand."""
+
+    flow: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} cannot come home: {problems}"
+    likely_cause: ClassVar[str] = (
+        "its failover is not over, or a cluster is not the one that it was before the failover"
+    )
+    next_move: ClassVar[str] = "look at 'mm2 failover {flow} --status' and 'mm2 failback {flow}'; nothing was written"
+
+
+@dataclass(kw_only=True, eq=False)
+class StrandedUndecided(MirrorError):
+    """Records lie on the old source that were never mirrored, and nobody has said what becomes of them."""
+
+    flow: str
+    alias: str
+    records: int
+    partitions: tuple[str, ...]
+    found: ClassVar[str] = (
+        "{records:,} record(s) are stranded on {alias!r}: they were written there and never mirrored ({partitions})"
+    )
+    likely_cause: ClassVar[str] = "the source died before a run mirrored them, or somebody has written there since"
+    next_move: ClassVar[str] = (
+        "'mm2 failback {flow}' lists them; say what becomes of them with --stranded: keep (they stay where they are, "
+        "before what comes home), copy (to the new side, behind what is there, marked by a header) or quarantine (to a "
+        "topic of their own there); nothing was written"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class StrandedDecided(MirrorError):
+    """It has been said before what becomes of stranded records, and it was something else."""
+
+    flow: str
+    asked: str
+    decided: str
+    found: ClassVar[str] = "what becomes of the stranded records of flow {flow!r} is decided: {decided}, not {asked}"
+    likely_cause: ClassVar[str] = "an earlier call chose, and was interrupted before all of them were copied"
+    next_move: ClassVar[str] = "call it again with that choice, or without any; what is copied is not copied twice"
+
+
 # --- applications' configuration ---
 
 

@@ -18,6 +18,7 @@ class IncidentKind(str, Enum):
     FOREIGN_WRITES = "foreign writes"
     SEEDED = "seeded"
     FORGOTTEN = "forgotten"
+    STRANDED = "stranded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

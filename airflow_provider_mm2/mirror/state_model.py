@@ -31,13 +31,17 @@ class StateRecord:
 
     ``turn``: where there are no transactions, a record is written once all of lower turns are there, so that a write
     which stops anywhere leaves a state that is true. Records of one turn do not depend on each other.
+
+    ``headers`` and ``timestamp_ms`` (None: now) are those of a record of an application that is written beside state.
     """
 
     topic: str
     partition: int
-    key: bytes
+    key: bytes | None
     value: bytes | None
     turn: int = field(default=0, compare=False)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,11 @@ _SIGNS = frozenset(r"\^$*+?{}[]()|")
 """What makes a pattern of a text; ``.`` is in names too."""
 
 
+def is_plain_name(pattern: str) -> bool:
+    """Whether a pattern is a topic's name, written in full."""
+    return _NAME.fullmatch(pattern) is not None
+
+
 def check_topic_pattern(pattern: str) -> str:
     """Refuse what no topic's name can match as it stands, with the code point of what is odd.
 

@@ -34,5 +34,14 @@ class FakePair:
         """A copy engine for one shard."""
         return FakeCopier(settings, self.us, self.eu, self.hooks, self.delivery)
 
+    def turned(self) -> FakePair:
+        """The same clusters, the other way round."""
+        other = FakePair.__new__(FakePair)
+        other.clock, other.hooks = self.clock, self.hooks
+        other.us, other.eu = self.eu, self.us
+        other.source = FakeReader(other.us)
+        other.deliver(self.delivery)
+        return other
+
     def close(self) -> None:
         """Nothing to let go."""

@@ -9,7 +9,7 @@ from airflow_provider_mm2.mirror.errors import Fenced, ForeignWrites, MirrorErro
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 from tests.fakes.cluster import FakeCluster, IdState
-from tests.fakes.log import Message, Outcome, Transaction
+from tests.fakes.log import NO_TIMESTAMP, Message, Outcome, Transaction
 
 STATE_TIMEOUT_S = 60
 
@@ -159,5 +159,6 @@ def await_visible(cluster: FakeCluster, partitions: Iterable[TopicPartition], ti
 
 def append_state(producer: FakeProducer, record: StateRecord) -> None:
     """Write a state record in the producer's open transaction."""
-    message = Message(key=record.key, value=record.value)
+    stamp = NO_TIMESTAMP if record.timestamp_ms is None else record.timestamp_ms
+    message = Message(key=record.key, value=record.value, headers=record.headers, timestamp_ms=stamp)
     producer.append(TopicPartition(record.topic, record.partition), message)

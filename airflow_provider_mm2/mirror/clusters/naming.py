@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.errors import PolicyNotUsable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
 HEARTBEATS_TOPIC = "heartbeats"
 
@@ -82,6 +83,34 @@ class IdentityReplicationPolicy(DefaultReplicationPolicy):
         return super().upstream_topic(topic) if _looks_like_heartbeat(topic) else topic
 
 
+class HomewardReplicationPolicy(DefaultReplicationPolicy):
+    """The default policy undone: a topic that was mirrored away comes home under its first name.
+
+    No topic counts as remote: all that is selected is to come home. Only the mirror's own heartbeats go by the default.
+    """
+
+    def format_remote_topic(self, source_alias: str, topic: str) -> str:
+        """Take away the part before the first separator."""
+        _, found, name = topic.partition(self.separator)
+        return name if found else super().format_remote_topic(source_alias, topic)
+
+    def topic_source(self, topic: str) -> str | None:
+        """None."""
+        return None
+
+    def upstream_topic(self, topic: str) -> str | None:
+        """None."""
+        return None
+
+
+class HomewardIdentityReplicationPolicy(HomewardReplicationPolicy):
+    """The identity policy undone: the same name, but for names ending in ``heartbeats``."""
+
+    def format_remote_topic(self, source_alias: str, topic: str) -> str:
+        """Keep the name."""
+        return super().format_remote_topic(source_alias, topic) if _looks_like_heartbeat(topic) else topic
+
+
 def _looks_like_heartbeat(topic: str) -> bool:
     return topic.endswith(HEARTBEATS_TOPIC)
 
@@ -134,7 +163,10 @@ def is_internal(topic: str, separator: str = ".") -> bool:
     return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal", f"{separator}internal"))
 
 
-GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN})\.internal")
+REVERSE = ".reverse"
+"""Ends the name of a flow's way home; no flow of a file has a ``.`` in its name."""
+
+GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN}({re.escape(REVERSE)})?)\.internal")
 """By which a cluster's flows are found, when nothing but the cluster is known."""
 
 
@@ -186,6 +218,18 @@ def canary_id(flow: str) -> str:
 def canary_topic(flow: str, number: int) -> str:
     """One of the topics that a failover writes such records to."""
     return f"mm2-canary.{flow}.{number}.internal"
+
+
+def stranded_topic(flow: str, topic: str) -> str:
+    """Topic of a source topic's records that a failover left behind, where they are put aside.
+
+    A name that would be too long for a broker is cut, and told from others by its checksum.
+    """
+    name = f"mm2-stranded.{flow}.{topic}.internal"
+    if len(name) <= TOPIC_NAME_LIMIT:
+        return name
+    end = f".{zlib.crc32(topic.encode()):08x}.internal"
+    return f"mm2-stranded.{flow}.{topic}"[: TOPIC_NAME_LIMIT - len(end)] + end
 
 
 def lease_group(transactional_id: str) -> str:

@@ -294,5 +294,8 @@ class ClusterPair(Protocol):
     def copier(self, settings: CopierSettings) -> Copier:
         """A copy engine for one shard."""
 
+    def turned(self) -> ClusterPair:
+        """The same two clusters in the opposite direction; closed with this one."""
+
     def close(self) -> None:
         """Close both clusters."""

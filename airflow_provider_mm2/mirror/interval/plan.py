@@ -31,7 +31,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.rebase import Place
 from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
-from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
+from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT, is_plain_name
 
 
 def check_named(flow: MirrorFlow, selection: Selection) -> None:
@@ -52,7 +52,7 @@ def check_selection(flow: MirrorFlow, selection: Selection, recorded: Collection
     :raises MirrorError: a literal topic is missing, nothing is selected, names clash or are too long.
     """
     known = (*selection.topics, *selection.left_out, *recorded)
-    literal = {pattern for pattern in flow.topics if re.fullmatch(r"[a-zA-Z0-9._\-]+", pattern)}
+    literal = {pattern for pattern in flow.topics if is_plain_name(pattern)}
     missing = {pattern for pattern in literal if not any(re.fullmatch(pattern, name) for name in known)}
     if missing:
         raise TopicMissing(alias=flow.source.alias, topics=tuple(sorted(missing)))

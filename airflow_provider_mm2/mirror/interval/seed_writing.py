@@ -7,10 +7,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import Copier, Tick
+from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import FlowChanged, SeedOvertaken
-from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.seed_look import SeedLook
 from airflow_provider_mm2.mirror.interval.seed_rules import (
@@ -18,14 +16,14 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
     incidents_of,
     rebased_by,
 )
-from airflow_provider_mm2.mirror.model import CopierSettings, TopicPartition
+from airflow_provider_mm2.mirror.interval.shard_writer import ShardWriter, shard_writer
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.seed import Points
 from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
-from airflow_provider_mm2.mirror.state.lease import held_lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
-from airflow_provider_mm2.mirror.state.turns import in_turns, watched_by
+from airflow_provider_mm2.mirror.state.turns import in_turns
 from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
 
 log = logging.getLogger(__name__)
@@ -49,22 +47,12 @@ class SeedWriter:
         wanted = {part: row for part, row in rows.items() if row.changes}
         if not wanted:
             return
-        flow, pair = self.look.flow, self.look.pair
-        transactional_id = naming.transactional_id(flow.name, number)
-        group = naming.lease_group(transactional_id)
-        topic, tick = naming.gate_topic(flow.name), self.look.tick
-        with held_lease(flow, pair.target, group=group, topic=topic, owner=self.owner, tick=tick) as lease:
-            tick = lease.keeping(tick)
-            copier = pair.copier(_settings(flow, number))
-            try:
-                copier.fence(tick)
-                facts = self._facts(number, wanted, tick)
-                now = self.look.rows(facts, self.points, {})
-                self._check_same(wanted, now)
-                counted = {part: replace(row, visible=now[part].visible) for part, row in wanted.items()}
-                self._commit(copier, number, counted, facts, tick)
-            finally:
-                copier.close()
+        with shard_writer(self.look.flow, self.look.pair, number, self.owner, self.look.tick) as writer:
+            facts = self._facts(number, wanted, writer.tick)
+            now = self.look.rows(facts, self.points, {})
+            self._check_same(wanted, now)
+            counted = {part: replace(row, visible=now[part].visible) for part, row in wanted.items()}
+            self._commit(writer, number, counted, facts)
 
     def _facts(
         self, number: int, wanted: Mapping[TopicPartition, SeedRow], tick: Tick
@@ -94,17 +82,13 @@ class SeedWriter:
 
     def _commit(
         self,
-        copier: Copier,
+        writer: ShardWriter,
         number: int,
         rows: Mapping[TopicPartition, SeedRow],
         facts: Mapping[TopicPartition, PartitionFacts],
-        tick: Tick,
     ) -> None:
         progress = {row.target: row.new for row in rows.values() if row.new is not None}
-        copier.begin()
-        copier.add(list(self._records(number, rows, facts)), progress, tick)
-        copier.commit(tick)
-        copier.see(progress, {}, tick)
+        writer.write(list(self._records(number, rows, facts)), progress)
         log.info("flow %s, shard %d: progress of %d partition(s) set", self.look.flow.name, number, len(progress))
 
     def _records(
@@ -118,15 +102,3 @@ class SeedWriter:
             found = incidents_of(row, seed, force=self.force, owner=self.owner, now_ms=now_ms)
             incidents = counted_up(found, known)
             yield from (incident_record(name, incident) for incident in incidents)
-
-
-def _settings(flow: MirrorFlow, number: int) -> CopierSettings:
-    return CopierSettings(
-        flow=flow.name,
-        transactional_id=naming.transactional_id(flow.name, number),
-        progress_group=naming.progress_group(flow.name),
-        transaction_timeout_s=flow.transaction_timeout_s,
-        max_record_bytes=1,
-        silence_limit_s=flow.silence_limit_s,
-        watched=watched_by(flow.name, number),
-    )

@@ -13,12 +13,14 @@ from airflow_provider_mm2.mirror.errors import (
     SameCluster,
     StateDamaged,
     TargetTopicClaimed,
+    WayHomeNotPrepared,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.carried import Settings
 from airflow_provider_mm2.mirror.interval.opposite import Direction, check_opposite_flows
 from airflow_provider_mm2.mirror.interval.plan import check_named, check_selection
 from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.claims import claims_of_others
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
@@ -68,13 +70,17 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
     elif ledger:
         problem = "the ledger holds progress of this flow, and its flow record is missing"
         raise StateDamaged(topic=naming.gate_topic(flow.name), partition=0, offset=0, problem=problem)
+    elif isinstance(flow, ReverseFlow):
+        raise WayHomeNotPrepared(flow=flow.name, forward=flow.forward.name)
     mirrored = {source.topic for source in ledger}
     listed = pair.source.list_topics()
     selection = select_topics(flow, naming.policy_of(flow), listed)
     check_named(flow, selection)
     selection = _without_own_heartbeats(pair, selection, mirrored)
     check_selection(flow, selection, mirrored)
-    ours = Direction(source_cluster_id=wanted.source_cluster_id, target_cluster_id=wanted.target_cluster_id)
+    ours = Direction(
+        flow=flow.name, source_cluster_id=wanted.source_cluster_id, target_cluster_id=wanted.target_cluster_id
+    )
     notes = check_opposite_flows(pair.source, listed, selection.topics, ours, tick)
     source_topics = pair.source.describe_topics(list(selection.topics))
     targets = [selection.topics[name] for name in source_topics]

@@ -39,10 +39,12 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     Stage,
     StepState,
 )
+from airflow_provider_mm2.mirror.recovery.way_home import WayHome, owed_hand_over
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work, now_ms
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
-from airflow_provider_mm2.mirror.state_model import ActiveSide
+from airflow_provider_mm2.mirror.state_model import ActiveSide, StateRecord
 
 
 def _preflight(work: Work) -> Detail:
@@ -91,16 +93,32 @@ def _repoint(work: Work) -> Detail:
 
 
 def _close(work: Work) -> Detail:
-    """Step 11: one write says which side is active, which groups have moved, and that all is over."""
+    """Step 11: one write says which side is active, which groups have moved, and that all is over.
+
+    A way home hands over to the forward flow before that; who comes next does it again, which changes nothing.
+    """
+    handed, owed = _hand_over(work)
     side = ActiveSide.TARGET if work.order.ends_on_target else work.record.active_side
     gate_record = replace(work.record, frozen=False, active_side=side)
     groups = moved_groups(work.journal.recorded.groups)
-    detail: Detail = {"active_side": side.value, "moved": len(groups)}
+    detail: Detail = {"active_side": side.value, "moved": len(groups), **handed}
     note = replace(work.journal.recorded.steps[CLOSE], state=StepState.DONE, ended_ms=now_ms(), detail=detail)
     closed = replace(work.journal.failover, stage=Stage.CLOSED, ended_ms=now_ms())
     moved = [moved_record(work.flow.name, name, work.order.topics) for name in groups]
-    work.journal.note(note, gate_record=gate_record, failover=closed, extra=moved)
+    work.journal.note(note, gate_record=gate_record, failover=closed, extra=[*moved, *owed])
     return detail
+
+
+def _hand_over(work: Work) -> tuple[Detail, list[StateRecord]]:
+    """What a way home does for the forward flow, and what is written with the closing because of it."""
+    if not isinstance(work.flow, ReverseFlow) or not work.order.ends_on_target:
+        return {}, []
+    name, away = work.flow.forward.name, work.flow.source.alias
+    if work.order.mode is Mode.UNPLANNED:
+        told = f"not yet: once {away!r} is back, `mm2 failback {name} --prepare` hands over to the flow {name}"
+        return {"forward": told}, owed_hand_over(work.target, work.flow.name, work.tick)
+    way = WayHome(flow=work.flow, pair=work.both, owner=work.owner, tick=work.tick, report=work.report)
+    return way.hand_over({}), []
 
 
 DO: Mapping[int, Callable[[Work], Detail]] = {

@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, GroupMove, StepNote
+from airflow_provider_mm2.mirror.recovery.steps import Stage
 from airflow_provider_mm2.mirror.state import gate
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
@@ -141,12 +142,21 @@ class Journal:
         if failover is not None:
             records.append(self._whole(failover))
         if gate_record is not None:
-            topic = naming.gate_topic(self._flow)
-            gated = StateRecord(topic=topic, partition=0, key=gate.KEY, value=gate.encode(gate_record))
-            records = [gated, *(replace(record, turn=1) for record in records)]
+            records = [self._gated(gate_record), *(replace(record, turn=1) for record in records)]
         self._write([*extra, *records])
         self.record = gate_record or self.record
         self.recorded.failover = failover or self.recorded.failover
+
+    def set_gate(self, gate_record: FlowRecord, *, extra: Sequence[StateRecord] = ()) -> None:
+        """Replace the flow record, with what is written beside it in one transaction."""
+        self._write([*extra, replace(self._gated(gate_record), turn=1)])
+        self.record = gate_record
+
+    def end_failover(self, stage: Stage, gate_record: FlowRecord, *, extra: Sequence[StateRecord] = ()) -> None:
+        """Replace the flow record, and say what became of the failover, in one transaction."""
+        ended = replace(self.failover, stage=stage)
+        self.set_gate(gate_record, extra=[*extra, self._whole(ended)])
+        self.recorded.failover = ended
 
     def keep_groups(self, moves: Iterable[GroupMove]) -> None:
         """Record groups, some at a time."""
@@ -176,6 +186,10 @@ class Journal:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def _gated(self, gate_record: FlowRecord) -> StateRecord:
+        topic = naming.gate_topic(self._flow)
+        return StateRecord(topic=topic, partition=0, key=gate.KEY, value=gate.encode(gate_record))
 
     def _whole(self, failover: FailoverRecord) -> StateRecord:
         return self._state(_WHOLE, failover.number, "", _FAILOVER.dump_python(failover, mode="json"))

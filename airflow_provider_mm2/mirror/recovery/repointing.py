@@ -22,6 +22,7 @@ from airflow_provider_mm2.mirror.recovery.repoint.ports import ItemState, Move, 
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 FORECAST = "positions as they stand now: step 3 mirrors to the end first, and those that count are found in step 5"
@@ -45,9 +46,14 @@ def addresses(flow: MirrorFlow, given: Mapping[str, Mapping[str, object]]) -> di
 
 
 def move_of(flow: MirrorFlow, bootstrap: Mapping[str, str], plan: Plan) -> Move:
-    """What repointers are told: where groups go on, and what things are called on either side."""
+    """What repointers are told: where groups go on, and what things are called on either side.
+
+    Topics go by what the flow calls them, on the way home by what the forward flow does: it has the placeholders.
+    """
     sides = flow.source.alias, flow.target.alias
-    topics = {end.topic: dict(zip(sides, (end.topic, end.target_topic), strict=True)) for end in plan.topics}
+    names = [(end.topic, end.target_topic) for end in plan.topics]
+    is_home = isinstance(flow, ReverseFlow)
+    topics = {(there if is_home else here): dict(zip(sides, (here, there), strict=True)) for here, there in names}
     return Move(
         flow=flow.name,
         from_alias=flow.source.alias,

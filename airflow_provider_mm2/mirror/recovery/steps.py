@@ -44,6 +44,7 @@ class Stage(str, Enum):
     ROLLING_BACK = "rolling back"
     ROLLED_BACK = "rolled back"
     REOPENED = "reopened"
+    FAILED_BACK = "failed back"
 
     @property
     def is_open(self) -> bool:

@@ -107,6 +107,7 @@ def describe(incident: Incident) -> str:
         IncidentKind.FOREIGN_WRITES: f"somebody else wrote to target offsets {span}",
         IncidentKind.SEEDED: f"{seeded} {'at' if is_first else 'to'} {incident.end:,}",
         IncidentKind.FORGOTTEN: f"progress at {incident.end:,} was forgotten",
+        IncidentKind.STRANDED: f"source offsets {span} were stranded by a failover and are not mirrored",
     }[incident.kind]
     if incident.kind is IncidentKind.SEEDED and records:
         records += " before it" if is_first else " between"

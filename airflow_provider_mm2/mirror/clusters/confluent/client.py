@@ -34,7 +34,7 @@ class ConfluentPair:
     ) -> None:
         self._make = {"source": source, "target": target}
         self._made: dict[str, ConfluentCluster] = {}
-        self._sending = _SENDINGS[delivery]
+        self._delivery = delivery
 
     @property
     def source(self) -> ConfluentCluster:
@@ -53,8 +53,12 @@ class ConfluentPair:
 
     def copier(self, settings: CopierSettings) -> ConfluentCopier:
         """See :class:`ClusterPair`."""
-        sending = self._sending(self.target, settings)
+        sending = _SENDINGS[self._delivery](self.target, settings)
         return ConfluentCopier(source=self.source, target=self.target, settings=settings, sending=sending)
+
+    def turned(self) -> ConfluentPair:
+        """See :class:`ClusterPair`."""
+        return ConfluentPair(source=lambda: self.target, target=lambda: self.source, delivery=self._delivery)
 
     def close(self) -> None:
         """See :class:`ClusterPair`."""

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from airflow_provider_mm2.mirror.clusters.config import Settings
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
 from airflow_provider_mm2.mirror.clusters.confluent.plain import PlainProducer
+from airflow_provider_mm2.mirror.clusters.confluent.writer import send_record
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import TargetTransactionOpen
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -53,7 +54,7 @@ class PlainStateWriter:
     def _send(self, records: Iterable[StateRecord]) -> None:
         try:
             for record in records:
-                self._plain.producer.produce(record.topic, record.value, record.key, record.partition, self._delivered)
+                send_record(self._plain.producer, record, self._delivered)
         except KafkaException as error:
             raise self._plain.failure(error, "write the state") from error
 

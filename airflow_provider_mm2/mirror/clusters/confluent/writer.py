@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from airflow_provider_mm2.mirror.clusters.config import Settings
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
@@ -16,6 +17,19 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
 SEE_LIMIT_S = 30
+
+
+def send_record(producer: Producer, record: StateRecord, delivered: Callable[[Any, Message], None]) -> None:
+    """Hand one record to a producer; its timestamp 0 is the client's word for now."""
+    producer.produce(
+        record.topic,
+        record.value,
+        record.key,
+        record.partition,
+        delivered,
+        timestamp=record.timestamp_ms or 0,
+        headers=list(record.headers),
+    )
 
 
 class ConfluentStateWriter:
@@ -41,9 +55,7 @@ class ConfluentStateWriter:
         self._transactions.begin()
         try:
             for record in records:
-                self._transactions.producer.produce(
-                    record.topic, record.value, record.key, record.partition, self._delivered
-                )
+                send_record(self._transactions.producer, record, self._delivered)
         except KafkaException as error:
             failure = self._transactions.failure(error, "write the state")
             self._transactions.abort()

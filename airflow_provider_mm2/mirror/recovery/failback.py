@@ -1,0 +1,317 @@
+"""Coming home after a failover: what that means is looked at first, then the way home is opened.
+
+From then on the way home is a flow like any other: its runs bring home what applications write, and its planned
+failover moves the groups back. Closing that one hands over to the forward flow (``way_home.py``), which goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, TargetCluster, Tick
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import Record, TopicPartition
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.recovery.stranded import (
+    StrandedRange,
+    StrandedWork,
+    check_decided,
+    check_same,
+    find_stranded,
+    list_stranded,
+)
+from airflow_provider_mm2.mirror.recovery.way_home import WayHome
+from airflow_provider_mm2.mirror.recovery.work import Report
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow, reverse_of
+from airflow_provider_mm2.mirror.state.control import control_lease
+from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state.stranded_notes import Stranded, StrandedNote, read_notes
+from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
+
+NOT_PREPARED, PREPARED, NOT_HANDED_OVER = "not prepared", "prepared", "at home, not handed over"
+"""How far a failback is before its own failover begins; the last: that one could not reach the side it left."""
+
+HOME = "at home"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coming:
+    """What there is to bring home of one partition: offsets ``[start, end)`` of the active side."""
+
+    source: TopicPartition
+    target: TopicPartition
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailbackReport:
+    """What coming home means, or that it is prepared.
+
+    :param flow: the flow that failed over.
+    :param way: the name of its way home.
+    :param stranded: records nobody has decided on.
+    :param notes: what was said of those before.
+    """
+
+    flow: str
+    way: str
+    old_side: str
+    state: str
+    stranded: tuple[StrandedRange, ...] = ()
+    notes: tuple[StrandedNote, ...] = ()
+    coming: tuple[Coming, ...] = ()
+    copied: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def stranded_records(self) -> int:
+        """How many records nobody has decided on."""
+        return sum(each.records for each in self.stranded)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``mm2 failback --json``; of stranded records the first of each partition are listed."""
+        return {
+            "flow": self.flow,
+            "way_home": self.way,
+            "state": self.state,
+            "stranded_records": self.stranded_records,
+            "stranded": [_stranded_json(each) for each in self.stranded],
+            "decided": [_note_json(note) for note in self.notes],
+            "coming_home": [
+                {
+                    "topic": each.source.topic,
+                    "partition": each.source.partition,
+                    "target_topic": each.target.topic,
+                    "start": each.start,
+                    "end": each.end,
+                }
+                for each in self.coming
+            ],
+            "copied": self.copied,
+            "warnings": list(self.warnings),
+        }
+
+
+def _stranded_json(each: StrandedRange) -> dict[str, Any]:
+    return {
+        "topic": each.source.topic,
+        "partition": each.source.partition,
+        "start": each.start,
+        "end": each.end,
+        "records": each.records,
+        "listed": [record_row(each.source, record) for record in each.listed],
+    }
+
+
+def record_row(part: TopicPartition, record: Record) -> dict[str, Any]:
+    """A stranded record as plain values; its key as text where it is text."""
+    text, hexadecimal = None, None
+    if record.key is not None:
+        try:
+            text = record.key.decode()
+        except UnicodeDecodeError:
+            hexadecimal = record.key.hex()
+    row = {"topic": part.topic, "partition": part.partition, "offset": record.offset, "key": text}
+    stamp = None if record.timestamp_ms < 0 else show(record.timestamp_ms)
+    return {**row, **({} if hexadecimal is None else {"key_hex": hexadecimal}), "timestamp": stamp}
+
+
+def _note_json(note: StrandedNote) -> dict[str, Any]:
+    return {
+        "topic": note.topic,
+        "partition": note.partition,
+        "start": note.start,
+        "end": note.end,
+        "records": note.records,
+        "choice": note.choice.value,
+        "copied_to": note.copied_to,
+        "done": note.is_done,
+        "by": note.by,
+        "at": show(note.at_ms),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """The side that was left last, and what is known of the flow that led away from it."""
+
+    flow: MirrorFlow
+    old: ClusterReader
+    new: TargetCluster
+    ledgers: Mapping[TopicPartition, PartitionLedger]
+    notes: Mapping[TopicPartition, StrandedNote]
+
+    def stranded(self, tick: Tick) -> tuple[StrandedRange, ...]:
+        return find_stranded(self.flow, self.old, self.ledgers, self.notes, tick)
+
+
+class Failback:
+    """Coming home with one flow.
+
+    :param flow: the forward flow.
+    :param pair: both clusters in the direction of the way home.
+    :param owner: who this is; recorded with what is decided.
+    """
+
+    def __init__(self, flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick, report: Report) -> None:
+        self.flow = flow
+        self.reverse: ReverseFlow = reverse_of(flow)
+        self._pair = pair
+        self._owner = owner
+        self._tick = tick
+        self._report = report
+        self._way = WayHome(flow=self.reverse, pair=pair, owner=owner, tick=tick, report=report)
+
+    def look(self) -> FailbackReport:
+        """What coming home means as things stand; touches nothing.
+
+        :raises MirrorError: there is nothing to come home from, or it is not the same cluster any more.
+        """
+        record = self._way.forward_record()
+        ledgers = read_shards(self._pair.source, self.flow.name, record.shards, self._tick)
+        left = self._left(ledgers)
+        if self._way.owes_hand_over():
+            return self._told(NOT_HANDED_OVER, left, left.stranded(self._tick))
+        if self._way.is_open(ledgers):
+            home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
+            latest = [ledger.latest for ledger in home.values()]
+            return self._told(PREPARED, left, (), [(e.source, e.target, e.next_offset) for e in latest])
+        latest = [ledger.latest for ledger in ledgers.values()]
+        rows = [(entry.target, entry.source, entry.target_end) for entry in latest]
+        return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows)
+
+    def all_stranded(self) -> Iterator[tuple[TopicPartition, Record]]:
+        """Every stranded record that nobody has decided on, one after the other."""
+        record = self._way.forward_record()
+        ledgers = read_shards(self._pair.source, self.flow.name, record.shards, self._tick)
+        if self._way.is_open(ledgers) and not self._way.owes_hand_over():
+            return
+        left = self._left(ledgers)
+        yield from list_stranded(left.old, left.stranded(self._tick), self._tick)
+
+    def prepare(self, choice: Stranded | None) -> FailbackReport:
+        """Do what was said of stranded records, and open the way home; one that is open stays as it is.
+
+        :param choice: what becomes of stranded records; None: there are none, or an earlier call said it.
+        :raises StrandedUndecided: there are some, and nobody has said anything; nothing was written.
+        :raises MirrorError: see ``look``; or it was interrupted, and the same call goes on.
+        """
+        forward = self._way.forward_record()
+        away = self._pair.source
+        ledgers = read_shards(away, self.flow.name, forward.shards, self._tick)
+        late = self._way.owes_hand_over()
+        if not late and self._way.is_open(ledgers):
+            return self.look()
+        left = self._left(ledgers)
+        check_same(left.flow, left.notes, choice)
+        check_decided(left.flow, left.stranded(self._tick), choice)
+        with control_lease(left.flow, left.new, self._owner, self._tick) as lease:
+            keep = lease.keeping(self._tick)
+            copied = self._settle(left, choice, keep)
+            settled = self._left(ledgers)
+            check_decided(left.flow, settled.stranded(keep), None)
+            if late:
+                self._report("handing over to the forward flow")
+            else:
+                self._report(f"opening the way home, {self.reverse.name}")
+        if late:
+            self._way.hand_over({part: note.end for part, note in settled.notes.items()})
+            return self._told(HOME, settled, (), copied=copied)
+        warnings = self._way.open(forward, ledgers, lambda: self._see_none(ledgers))
+        home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
+        rows = [(entry.source, entry.target, entry.next_offset) for entry in (each.latest for each in home.values())]
+        return self._told(PREPARED, settled, (), rows, warnings=warnings, copied=copied)
+
+    def _see_none(self, ledgers: Mapping[TopicPartition, PartitionLedger]) -> None:
+        left = self._left(ledgers)
+        check_decided(left.flow, left.stranded(self._tick), None)
+
+    def _settle(self, left: _Left, choice: Stranded | None, tick: Tick) -> int:
+        """Decide and copy; gives how many records were copied."""
+        stranded = left.stranded(tick)
+        check_decided(left.flow, stranded, choice)
+        unfinished = [note for note in left.notes.values() if not note.is_done]
+        if not stranded and not unfinished:
+            return 0
+        writer = left.new.state_writer(naming.control_id(left.flow.name))
+        try:
+            writer.fence(tick)
+            work = StrandedWork(
+                flow=left.flow,
+                old=left.old,
+                new=left.new,
+                writer=writer,
+                by=self._owner,
+                tick=tick,
+                report=self._report,
+            )
+            copied = work.carry_out(unfinished)
+            if stranded and choice is not None:
+                copied += work.carry_out(work.decide(stranded, choice))
+        finally:
+            writer.close()
+        return copied
+
+    def _left(self, ledgers: Mapping[TopicPartition, PartitionLedger]) -> _Left:
+        home, away = self._pair.target, self._pair.turned().target
+        if self._way.owes_hand_over():
+            brought = read_shards(home, self.reverse.name, self.reverse.shards, self._tick)
+            notes = read_notes(home, self.reverse.name, self._tick)
+            return _Left(flow=self.reverse, old=away, new=home, ledgers=brought, notes=notes)
+        notes = read_notes(away, self.flow.name, self._tick)
+        return _Left(flow=self.flow, old=home, new=away, ledgers=ledgers, notes=notes)
+
+    def _told(
+        self,
+        state: str,
+        left: _Left,
+        stranded: tuple[StrandedRange, ...],
+        rows: Sequence[tuple[TopicPartition, TopicPartition, int]] = (),
+        *,
+        warnings: tuple[str, ...] = (),
+        copied: int = 0,
+    ) -> FailbackReport:
+        ends = self._pair.source.log_offsets([part for part, _, _ in rows]) if rows else {}
+        coming = (
+            Coming(source=part, target=target, start=start, end=ends[part].stable) for part, target, start in rows
+        )
+        return FailbackReport(
+            flow=self.flow.name,
+            way=self.reverse.name,
+            old_side=left.old.alias,
+            state=state,
+            stranded=stranded,
+            notes=tuple(note for _, note in sorted(left.notes.items())),
+            coming=tuple(each for each in sorted(coming, key=lambda each: each.source) if each.end > each.start),
+            copied=copied,
+            warnings=(*warnings, *self._elsewhere(), *self._repeats()),
+        )
+
+    def _elsewhere(self) -> Iterator[str]:
+        """Topics of the active side that have the name of a mirrored one at home, and are not its copy."""
+        if self.flow.replication_policy != "default":
+            return
+        prefix = f"{self.flow.source.alias}{self.flow.separator}"
+        names = set(self._pair.source.list_topics())
+        own = sorted(name for name in names if prefix + name in names)
+        parts = [
+            TopicPartition(name, number)
+            for name, info in self._pair.source.describe_topics(own).items()
+            for number in range(info.partitions)
+        ]
+        logs = self._pair.source.log_offsets(parts) if parts else {}
+        full = sorted({part.topic for part, log in logs.items() if log.end > log.start})
+        if full:
+            alias = self._pair.source.alias
+            yield (
+                f"{', '.join(full)} on {alias!r} is no copy of the topic of that name at home, and does not come home: "
+                f"only {prefix}... does; mirror it by a flow of its own"
+            )
+
+    def _repeats(self) -> Iterator[str]:
+        if self.flow.delivery is Delivery.AT_LEAST_ONCE:
+            yield "delivery at_least_once: what an interrupted run has repeated comes home, too"

@@ -1,0 +1,350 @@
+"""The way home of a flow: opened where the failover left it, and closed by handing all it brought to the forward flow.
+
+It is opened shut: the flow record first, frozen, then every shard's ledger behind its fence, then the gate; so nobody
+runs it before it is known where it begins. What it is opened from is noted, so that opening it twice changes nothing,
+and a flow that has gone on since opens it anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from pydantic import TypeAdapter, ValidationError
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.errors import FailbackRefused, FailoverUnderWay, StateDamaged
+from airflow_provider_mm2.mirror.interval.shard_writer import shard_writer
+from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
+from airflow_provider_mm2.mirror.json_text import compact_json, json_object
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.recovery.journal import Journal, read_recorded
+from airflow_provider_mm2.mirror.recovery.mirror_image import Turned, mirror_image, progress_digest
+from airflow_provider_mm2.mirror.recovery.steps import Stage
+from airflow_provider_mm2.mirror.recovery.work import Detail, Report, now_ms
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
+from airflow_provider_mm2.mirror.state.control import control_lease
+from airflow_provider_mm2.mirror.state.gate import find_gate
+from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
+from airflow_provider_mm2.mirror.state.rebase import Place
+from airflow_provider_mm2.mirror.state.turns import in_turns
+from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord, PartitionLedger, StateRecord
+
+VERSION = 1
+KIND = "way home"
+
+Ledgers = Mapping[TopicPartition, PartitionLedger]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a way home was opened from; kept beside its flow record.
+
+    :param digest: of the forward flow's progress.
+    :param owes: whether it was failed over without the side that it left, and the forward flow does not know of it.
+    """
+
+    digest: str
+    by: str
+    at_ms: int
+    owes: bool = False
+
+
+def read_opened(home: ClusterReader, flow: str, tick: Tick) -> Opened | None:
+    """What a way home was last opened from, by its name; None: it never was.
+
+    :raises StateDamaged: the record cannot be believed.
+    """
+    topic, found = naming.gate_topic(flow), None
+    if not home.describe_topics([topic]):
+        return None
+    for record in home.read_state(TopicPartition(topic, 0), tick):
+        if json_object(record.key).get("kind") != KIND or record.value is None:
+            continue
+        document = json_object(record.value)
+        try:
+            if document.pop("version", None) != VERSION:
+                raise ValueError(f"not of version {VERSION}")
+            found = _OPENED.validate_python(document)
+        except (ValidationError, ValueError) as error:
+            raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=str(error)) from error
+    return found
+
+
+def owed_hand_over(home: ClusterReader, flow: str, tick: Tick) -> list[StateRecord]:
+    """The record that says so, for a way home that is failed over without the side it leaves."""
+    known = read_opened(home, flow, tick)
+    return [] if known is None else [_opened_record(flow, replace(known, owes=True))]
+
+
+_OPENED = TypeAdapter(Opened)
+
+
+def _opened_record(flow: str, opened: Opened) -> StateRecord:
+    key = compact_json({"kind": KIND, "version": VERSION})
+    value = compact_json({**dataclasses.asdict(opened), "version": VERSION})
+    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayHome:
+    """One flow's way home.
+
+    :param pair: in its own direction: the source is the side that is active now, the target the old source.
+    """
+
+    flow: ReverseFlow
+    pair: ClusterPair
+    owner: str
+    tick: Tick
+    report: Report
+
+    def forward_record(self) -> FlowRecord:
+        """The forward flow's record, which must say that its target is the active side.
+
+        :raises FailbackRefused: it does not, or a cluster is not the one it was.
+        :raises FailoverUnderWay: a failover of the forward flow is open.
+        """
+        forward, away = self.flow.forward, self.pair.source
+        record = find_gate(away, forward.name, self.tick)
+        if record is None:
+            self._refuse(f"it has no record on {away.alias!r}, so it never failed over to it")
+        failover = read_recorded(away, forward.name, self.tick).failover
+        if failover is not None and failover.stage.is_open:
+            raise FailoverUnderWay(
+                flow=forward.name,
+                stage=failover.stage.value,
+                owner=failover.begun_by,
+                begun=show(failover.begun_ms),
+                next_call=f"see `mm2 failover {forward.name} --status`",
+            )
+        if record.active_side is not ActiveSide.TARGET or record.frozen:
+            self._refuse(f"its {record.active_side.value} is the active side: there is nothing to come home from")
+        clusters = {
+            self.pair.target.alias: (record.source_cluster_id, self.pair.target.cluster_id()),
+            away.alias: (record.target_cluster_id, away.cluster_id()),
+        }
+        for alias, (recorded, found) in clusters.items():
+            if recorded != found:
+                self._refuse(
+                    f"{alias!r} is cluster {found} now, and was {recorded}: what is on it is not what was mirrored; a "
+                    "cluster that was built anew is filled by a flow of its own"
+                )
+        return record
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise FailbackRefused(flow=self.flow.forward.name, problems=(problem,))
+
+    def owes_hand_over(self) -> bool:
+        """Whether it was failed over without the side that it left, and has not handed over since."""
+        known = read_opened(self.pair.target, self.flow.name, self.tick)
+        return known is not None and known.owes
+
+    def is_open(self, ledgers: Ledgers) -> bool:
+        """Whether it stands open, from where the forward flow is.
+
+        :param ledgers: of the forward flow.
+        """
+        record = find_gate(self.pair.target, self.flow.name, self.tick)
+        if record is None or record.active_side is not ActiveSide.SOURCE:
+            return False
+        failover = read_recorded(self.pair.target, self.flow.name, self.tick).failover
+        if failover is not None and failover.stage.is_open:
+            return True
+        known = read_opened(self.pair.target, self.flow.name, self.tick)
+        return not record.frozen and known is not None and known.digest == progress_digest(ledgers)
+
+    def open(self, forward: FlowRecord, ledgers: Ledgers, see_none: Callable[[], None]) -> tuple[str, ...]:
+        """Let it begin where the failover left the forward flow; gives warnings.
+
+        :param forward: the forward flow's record.
+        :param ledgers: its ledger.
+        :param see_none: called last, before the gate is opened; raises where records have been stranded meanwhile.
+        :raises FailbackRefused: a topic on the active side is not the one that was mirrored to.
+        """
+        flow, pair, tick = self.flow, self.pair, self.tick
+        turned, warnings = self._turned(ledgers)
+        ensure_state_topics(flow, pair)
+        with control_lease(flow, pair.target, self.owner, tick) as lease:
+            journal = Journal(pair.target, flow.name, lease, tick)
+            try:
+                journal.open()
+                shut = self._record(forward, frozen=True)
+                journal.set_gate(shut)
+                before = read_shards(pair.target, flow.name, shut.shards, tick)
+                for number in range(shut.shards):
+                    self._write_shard(number, shut.shards, turned, before)
+                see_none()
+                opened = Opened(digest=progress_digest(ledgers), by=self.owner, at_ms=now_ms())
+                moved = [moved_record(flow.name, name, None) for name in read_moved(pair.target, flow.name, tick)]
+                journal.set_gate(replace(shut, frozen=False), extra=[_opened_record(flow.name, opened), *moved])
+            finally:
+                journal.close()
+        return warnings
+
+    def _record(self, forward: FlowRecord, *, frozen: bool) -> FlowRecord:
+        return FlowRecord(
+            flow=self.flow.name,
+            source_alias=self.flow.source.alias,
+            target_alias=self.flow.target.alias,
+            policy=self.flow.replication_policy,
+            separator=self.flow.separator,
+            source_cluster_id=forward.target_cluster_id,
+            target_cluster_id=forward.source_cluster_id,
+            shards=self.flow.shards,
+            delivery=self.flow.delivery,
+            frozen=frozen,
+        )
+
+    def _turned(self, ledgers: Ledgers) -> tuple[dict[TopicPartition, tuple[PartitionLedger, Place]], tuple[str, ...]]:
+        """What is turned round: by partition of the way home's source, the forward ledger and where it goes on."""
+        latest = [ledger.latest for ledger in ledgers.values()]
+        away = self.pair.source.describe_topics(sorted({entry.target_topic for entry in latest}))
+        home = self.pair.target.describe_topics(sorted({entry.topic for entry in latest}))
+        problems, warnings = [], []
+        kept: dict[TopicPartition, PartitionLedger] = {}
+        for part, ledger in sorted(ledgers.items()):
+            entry = ledger.latest
+            if entry.target_topic not in away or away[entry.target_topic].topic_id != entry.target_topic_id:
+                problems.append(f"topic {entry.target_topic!r} was deleted or made anew since it was mirrored to")
+            elif part.topic not in home or home[part.topic].topic_id != entry.source_topic_id:
+                warnings.append(
+                    f"topic {part.topic!r} was deleted or made anew on {self.pair.target.alias!r}: all comes"
+                )
+            else:
+                kept[entry.target] = ledger
+        if problems:
+            raise FailbackRefused(flow=self.flow.forward.name, problems=tuple(dict.fromkeys(problems)))
+        sources = [ledger.latest.source for ledger in kept.values()]
+        ends = self.pair.target.log_offsets(sources) if sources else {}
+        for ledger in kept.values():
+            end, mirrored = ends[ledger.latest.source].end, ledger.latest.next_offset
+            if end < mirrored:
+                what = f"{ledger.latest.source} on {self.pair.target.alias!r} ends at {end:,} and was mirrored to"
+                warnings.append(f"{what} {mirrored:,}: it has lost records, which come home again")
+        return {
+            part: (ledger, self._place_home(ledger, away, home, ends[ledger.latest.source]))
+            for part, ledger in kept.items()
+        }, tuple(dict.fromkeys(warnings))
+
+    def _place_home(
+        self, ledger: PartitionLedger, away: Mapping[str, TopicInfo], home: Mapping[str, TopicInfo], log: LogOffsets
+    ) -> Place:
+        entry = ledger.latest
+        is_whole = log.end >= entry.next_offset
+        return Place(
+            source=entry.target,
+            target=entry.source,
+            source_topic=away[entry.target_topic],
+            target_topic=home[entry.topic],
+            source_cluster_id=self.pair.source.cluster_id(),
+            offset=entry.target_end if is_whole else OffsetMap.of(ledger).to_target(log.end),
+            target_end=log.end,
+            delivery=self.flow.delivery,
+        )
+
+    def _write_shard(
+        self,
+        number: int,
+        shards: int,
+        turned: Mapping[TopicPartition, tuple[PartitionLedger, Place]],
+        before: Ledgers,
+    ) -> None:
+        written: dict[TopicPartition, Turned] = {}
+        for part in {*turned, *before}:
+            if naming.shard_of(part, shards) != number:
+                continue
+            old = before.get(part)
+            if part in turned:
+                ledger, place = turned[part]
+                written[part] = mirror_image(ledger, old, place)
+            elif old is not None:
+                written[part] = Turned(entries=(), removed=old.entries)
+        if not written:
+            return
+        with shard_writer(self.flow, self.pair, number, self.owner, self.tick) as writer:
+            writer.write(*_records(self.flow.name, number, written))
+
+    def hand_over(self, decided: Mapping[TopicPartition, int]) -> Detail:
+        """Hand over to the forward flow: its ledger goes on behind what came home, then its source is active again.
+
+        Twice changes nothing. The way home's own gate is left to its caller.
+
+        :param decided: up to where a person has decided on what never came home, by partition of the side it left.
+        """
+        forward, pair, tick = self.flow.forward, self.pair.turned(), self.tick
+        with control_lease(forward, pair.target, self.owner, tick) as lease:
+            journal = Journal(pair.target, forward.name, lease, tick)
+            try:
+                journal.open()
+                record = journal.record
+                if record is None:
+                    self._refuse(f"its record on {pair.target.alias!r} is gone")
+                if record.active_side is ActiveSide.SOURCE:
+                    return {"forward": "open already"}
+                home = read_shards(self.pair.target, self.flow.name, self.flow.shards, tick)
+                standing = read_shards(pair.target, forward.name, record.shards, tick)
+                places = self._places_away(home, decided)
+                for number in range(record.shards):
+                    some = {
+                        place.source: mirror_image(home[part], standing.get(place.source), place, keep_older=True)
+                        for part, place in places.items()
+                        if naming.shard_of(place.source, record.shards) == number
+                    }
+                    with shard_writer(forward, pair, number, self.owner, journal.keep) as writer:
+                        writer.write(*_records(forward.name, number, some))
+                moved = [moved_record(forward.name, name, None) for name in read_moved(pair.target, forward.name, tick)]
+                journal.end_failover(Stage.FAILED_BACK, replace(record, active_side=ActiveSide.SOURCE), extra=moved)
+            finally:
+                journal.close()
+        self._pay()
+        return {"forward": f"flow {forward.name} goes on behind {len(places)} partition(s) that came home"}
+
+    def _pay(self) -> None:
+        """Nothing is owed any more."""
+        known = read_opened(self.pair.target, self.flow.name, self.tick)
+        if known is None or not known.owes:
+            return
+        with control_lease(self.flow, self.pair.target, self.owner, self.tick) as lease:
+            journal = Journal(self.pair.target, self.flow.name, lease, self.tick)
+            try:
+                journal.open()
+                if journal.record is not None:
+                    journal.set_gate(journal.record, extra=[_opened_record(self.flow.name, replace(known, owes=False))])
+            finally:
+                journal.close()
+
+    def _places_away(self, home: Ledgers, decided: Mapping[TopicPartition, int]) -> dict[TopicPartition, Place]:
+        """Where the forward flow goes on, by partition of the way home's source."""
+        latest = {part: ledger.latest for part, ledger in home.items()}
+        here = self.pair.target.describe_topics(sorted({entry.target_topic for entry in latest.values()}))
+        there = self.pair.source.describe_topics(sorted({entry.topic for entry in latest.values()}))
+        return {
+            part: Place(
+                source=entry.target,
+                target=part,
+                source_topic=here[entry.target_topic],
+                target_topic=there[entry.topic],
+                source_cluster_id=self.pair.target.cluster_id(),
+                offset=entry.target_end,
+                target_end=max(entry.next_offset, decided.get(part, 0)),
+                delivery=self.flow.forward.delivery,
+            )
+            for part, entry in latest.items()
+            if entry.target_topic in here and entry.topic in there
+        }
+
+
+def _records(
+    flow: str, number: int, turned: Mapping[TopicPartition, Turned]
+) -> tuple[list[StateRecord], dict[TopicPartition, int]]:
+    """The records that write a shard's partitions, and their progress."""
+    records = [record for each in turned.values() for record in in_turns(flow, number, each.entries, each.removed)]
+    latest = [each.entries[-1] for each in turned.values() if each.entries]
+    return records, {entry.target: entry.next_offset for entry in latest}
