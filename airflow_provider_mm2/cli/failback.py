@@ -39,7 +39,7 @@ from airflow_provider_mm2.cli.output import (
     print_table,
     print_warnings,
 )
-from airflow_provider_mm2.mirror.errors import OptionsDisagree, OutputRefused
+from airflow_provider_mm2.mirror.errors import FileNotWritable, OptionsDisagree
 from airflow_provider_mm2.mirror.recovery.failback import (
     HOME,
     NOT_HANDED_OVER,
@@ -50,7 +50,7 @@ from airflow_provider_mm2.mirror.recovery.failback import (
     record_row,
 )
 from airflow_provider_mm2.mirror.recovery.record import Order
-from airflow_provider_mm2.mirror.recovery.report import FailoverReport, empty_document
+from airflow_provider_mm2.mirror.recovery.report import EMPTY, FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.reverse_flow import reverse_of
 from airflow_provider_mm2.mirror.run import stopper
@@ -150,12 +150,12 @@ def _write_list(coming: Failback, path: Path) -> None:
             for part, record in coming.all_stranded():
                 file.write(json.dumps(record_row(part, record)) + "\n")
     except OSError as error:
-        raise OutputRefused(path=str(path), problem=error.strerror or str(error)) from error
+        raise FileNotWritable(path=str(path), problem=error.strerror or str(error)) from error
 
 
 def _document(flow: str, home: FailbackReport | None, report: FailoverReport | None) -> dict[str, Any]:
     """The failover's document, in the words of the flow that comes home, with what is told of the way home."""
-    document = empty_document() if report is None else report.to_json()
+    document = EMPTY if report is None else report.to_json()
     told = None if home is None else home.to_json()
     state = document["state"]
     if report is None and home is not None:
@@ -204,7 +204,9 @@ def _next(document: dict[str, Any], call: str) -> str:
         return f"flow {document['flow']} goes on: its source is the active side"
     if state == PREPARED:
         way = home["way_home"]
-        return f"prepared: `mm2 run {way}` brings home what there is, as often as you like; `{call} --apply` moves groups"
+        return (
+            f"prepared: `mm2 run {way}` brings home what there is, as often as you like; `{call} --apply` moves groups"
+        )
     if state == "preview":
         return f"nothing was written; `{call} --apply` begins"
     if state == "none":

@@ -249,6 +249,17 @@ class FilesInTheWay(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class FileNotWritable(SettingsError):
+    """A file that was asked for cannot be written."""
+
+    path: str
+    problem: str
+    found: ClassVar[str] = "{path} cannot be written: {problem}"
+    likely_cause: ClassVar[str] = "a directory that does not exist or may not be written to, or a full disk"
+    next_move: ClassVar[str] = "give another path"
+
+
+@dataclass(kw_only=True, eq=False)
 class ImportRefused(SettingsError):
     """A configuration of MirrorMaker 2 cannot become flows; ``problems`` has one line each, with its place."""
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,64 +12,12 @@ from typer.testing import CliRunner
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
-from tests.conftest import MakeCluster, TopicName
+from tests.conftest import MakeCluster
 from tests.proof.rig import process_of
-from tests.recovery.applications import Reader, Writer, commit_at_beginning, make_topic, read_all, together, write_flow
+from tests.recovery.applications import Writer, read_all, together
+from tests.recovery.stage import PARTITIONS, MakeStage
 
 pytestmark = pytest.mark.broker
-
-PARTITIONS = 3
-PROTOCOLS = {"billing": "classic", "audit": "consumer"}
-
-
-@dataclass(slots=True)
-class Stage:
-    """A flow between two clusters, and the command line for it."""
-
-    source: dict[str, Any]
-    target: dict[str, Any]
-    topic: str
-    flow: Path
-
-    @property
-    def remote(self) -> str:
-        """The topic's name on the target."""
-        return f"us.{self.topic}"
-
-    def mm2(self, *arguments: str, code: int = 0) -> dict[str, Any]:
-        """Call ``mm2``; gives its document."""
-        called = CliRunner().invoke(app, [arguments[0], str(self.flow), *arguments[1:], "--json"])
-        assert called.exit_code == code, called.output
-        document: dict[str, Any] = json.loads(called.stdout.splitlines()[-1])
-        return document
-
-    def readers(self, address: dict[str, Any], topic: str) -> dict[str, Reader]:
-        """A member of each group, at work."""
-        return {
-            group: Reader(address, f"{group}-{self.topic}", topic, protocol).begin()
-            for group, protocol in PROTOCOLS.items()
-        }
-
-    def begin_groups(self) -> None:
-        """Let each group stand at the beginning."""
-        for group in PROTOCOLS:
-            commit_at_beginning(self.source, f"{group}-{self.topic}", self.topic, PARTITIONS)
-
-
-MakeStage = Callable[..., Stage]
-
-
-@pytest.fixture
-def make_stage(tmp_path: Path, topic_name: TopicName) -> MakeStage:
-    """Make a topic on the source and a flow that mirrors it, with its groups."""
-
-    def make(source: dict[str, Any], target: dict[str, Any], **options: Any) -> Stage:
-        topic = topic_name("orders")
-        make_topic(source, topic, PARTITIONS)
-        path = write_flow(tmp_path, topic, source, target, **{"chunk": {"seconds": 1}, **options})
-        return Stage(source, target, topic, path)
-
-    return make
 
 
 @pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])

@@ -14,6 +14,14 @@ from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 PREVIEW, NONE = "preview", "none"
 
+EMPTY: Mapping[str, Any] = {
+    **dict.fromkeys(("flow", "mode", "state", "active_side", "frozen", "as_of", "plan_digest", "begun_by")),
+    **dict.fromkeys(("approved_by", "loss_window", "known_missing")),
+    **{"applied": False, "members": {}, "results": {}},
+    **{name: [] for name in ("steps", "topics", "groups", "repoints", "warnings")},
+}
+"""The document of a failover of which nothing can be told yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailoverReport:

@@ -255,5 +255,10 @@ def test_the_other_side_dies_on_the_way_home(world: HomeWorld) -> None:
         world.prepare()
     world.prepare(Stranded.KEEP)
     world.run()
-    assert world.values(world.pair.eu, world.away) == [*range(100), *range(100, 104), *range(104, 110), *range(110, 113)]
+    assert world.values(world.pair.eu, world.away) == [
+        *range(100),
+        *range(100, 104),
+        *range(104, 110),
+        *range(110, 113),
+    ]
     assert world.home() == [*range(104), *range(110, 113)]
