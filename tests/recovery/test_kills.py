@@ -1,4 +1,4 @@
-"""``mm2 failover`` killed with SIGKILL at random moments, and gone on with by whoever comes next."""
+"""Failovers and failbacks killed with SIGKILL at random moments, and gone on with by whoever comes next."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,19 @@ from typer.testing import CliRunner
 
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.local.wait import poll
 from tests.cases.snapshot import group_offsets
 from tests.conftest import TopicName
 from tests.proof.conftest import SOAK
-from tests.recovery.applications import LIMIT_S, commit_at_beginning, make_topic, write_flow
+from tests.recovery.applications import (
+    LIMIT_S,
+    Writer,
+    commit_at_beginning,
+    make_topic,
+    read_all,
+    together,
+    write_flow,
+)
 
 pytestmark = pytest.mark.broker
 
@@ -63,14 +73,41 @@ def test_killed_at_random_moments(flow: Path, pair: LocalPair) -> None:
             deleted.result(LIMIT_S)
 
 
-def killed(flow: Path, seconds: float) -> None:
+def test_home_after_kills(flow: Path, pair: LocalPair) -> None:
+    """Every record is home once, and groups stand where they read on, however often the failback was killed."""
+    chance = random.Random(7)  # noqa: S311
+    source, target = pair.addresses["source"], pair.addresses["target"]
+    expected = read_all(source, flow.stem, 2)
+    for number in range(ROUNDS // 2):
+        call(flow, "--apply", "--yes", "--quiet", "0")
+        added = Writer(target, f"us.{flow.stem}", 2, start=dict.fromkeys(range(2), 1000 * (number + 1))).begin()
+        assert poll(lambda some=added: some.count > 100, timeout_s=LIMIT_S)
+        expected = together(expected, added.end())
+        for _ in range(2 * KILLS):
+            killed(flow, chance.uniform(0.8, 8), command="failback", begin=("--apply", "--yes", "--quiet", "0"))
+        status = call(flow, "--status", command="failback")
+        if status["state"] in ("running", "awaiting approval"):
+            call(flow, "--resume", "--yes", command="failback")
+        elif status["state"] != "closed" or status["active_side"] != "source":
+            call(flow, "--apply", "--yes", "--quiet", "0", command="failback")
+        assert call(flow, "--status")["state"] == "failed back"
+        assert read_all(source, flow.stem, 2) == read_all(target, f"us.{flow.stem}", 2) == expected
+
+
+def killed(
+    flow: Path,
+    seconds: float,
+    *,
+    command: str = "failover",
+    begin: Sequence[str] = ("--unplanned", "--apply", "--yes"),
+) -> None:
     """Begin or go on, and be killed after so many seconds, if it is still at it."""
-    state = call(flow, "--status")["state"]
-    words = ["--resume", "--yes"] if state in ("running", "awaiting approval") else ["--unplanned", "--apply", "--yes"]
+    state = call(flow, "--status", command=command)["state"]
+    words = ["--resume", "--yes"] if state in ("running", "awaiting approval") else begin
     if state == "closed":
         return
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "failover", str(flow), *words],
+        [sys.executable, "-c", COMMAND, command, str(flow), *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -82,9 +119,9 @@ def killed(flow: Path, seconds: float) -> None:
         process.wait()
 
 
-def call(flow: Path, *words: str) -> dict[str, object]:
-    """``mm2 failover``; gives its document."""
-    called = CliRunner().invoke(app, ["failover", str(flow), *words, "--json"])
+def call(flow: Path, *words: str, command: str = "failover") -> dict[str, object]:
+    """``mm2 failover``, or another; gives its document."""
+    called = CliRunner().invoke(app, [command, str(flow), *words, "--json"])
     assert called.exit_code == 0, (words, called.output)
     document: dict[str, object] = json.loads(called.stdout.splitlines()[-1])
     return document

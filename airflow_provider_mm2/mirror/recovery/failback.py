@@ -27,9 +27,10 @@ from airflow_provider_mm2.mirror.recovery.way_home import WayHome
 from airflow_provider_mm2.mirror.recovery.work import Report
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow, reverse_of
 from airflow_provider_mm2.mirror.state.control import control_lease
+from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded, StrandedNote, read_notes
-from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, PartitionLedger
 
 NOT_PREPARED, PREPARED, NOT_HANDED_OVER = "not prepared", "prepared", "at home, not handed over"
 """How far a failback is before its own failover begins; the last: that one could not reach the side it left."""
@@ -183,6 +184,14 @@ class Failback:
         latest = [ledger.latest for ledger in ledgers.values()]
         rows = [(entry.target, entry.source, entry.target_end) for entry in latest]
         return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows)
+
+    def is_begun(self) -> bool:
+        """Whether the way home was opened after the last failover of the forward flow, be it over by now."""
+        record = find_gate(self._pair.target, self.reverse.name, self._tick)
+        if record is None or record.active_side is ActiveSide.SOURCE:
+            return record is not None
+        forward = find_gate(self._pair.source, self.flow.name, self._tick)
+        return forward is None or forward.active_side is ActiveSide.SOURCE or self._way.owes_hand_over()
 
     def all_stranded(self) -> Iterator[tuple[TopicPartition, Record]]:
         """Every stranded record that nobody has decided on, one after the other."""

@@ -12,6 +12,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import Checkpoint, OffsetSync
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.run import RunSummary, locate_groups, mirror_groups, run_mirror
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.groups import FakeGroup
 from tests.fakes.log import Message
 from tests.fakes.pair import FakePair
@@ -28,7 +29,7 @@ class GroupWorld:
     """Topic ``orders`` on ``us``, mirrored to ``us.orders`` on ``eu``."""
 
     def __init__(self, *, partitions: int = 1, **options: Any) -> None:
-        self.pair = FakePair()
+        self.pair = FakePair(delivery=options.get("delivery", Delivery.EXACTLY_ONCE))
         self.pair.us.create_topic("orders", partitions)
         settings = {"bootstrap.servers": "nowhere:1"}
         clusters: dict[str, Any] = {
@@ -95,7 +96,7 @@ class GroupWorld:
 class Trapped:
     """A port behind which the process is killed before or after its ``number``-th call that changes something."""
 
-    CHANGES = ("create_topics", "write", "fence", "commit_groups", "delete_group")
+    CHANGES = ("create_topics", "write", "fence", "commit_groups", "delete_group", "commit")
 
     def __init__(self, inner: Any, count: Callable[[], bool], *, after: bool) -> None:
         self._inner = inner
