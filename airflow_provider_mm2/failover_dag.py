@@ -5,7 +5,7 @@ Parsing reads the flow files for their names and nothing else; whoever starts a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,17 @@ DAG_ID = "mm2_failover"
 APPROVE, REJECT = "Approve", "Reject"
 APPROVAL_TASK = "approval"
 
-RETRIES = 2
-RETRY_DELAY = timedelta(seconds=30)
-"""A worker that dies is replaced by a retry, which goes on at the recorded step."""
+STARTED_BY_HAND: Mapping[str, Any] = {
+    "schedule": None,
+    "is_paused_upon_creation": False,  # a run of a paused DAG waits, and an emergency does not
+    # A worker that dies is replaced by a retry, which goes on at the recorded step.
+    "default_args": {"retries": 2, "retry_delay": timedelta(seconds=30)},
+}
+"""Arguments of a DAG that a person starts."""
 
-_FLOW = "{{ params.flow }}"
+CHOSEN = "{{ params.flow }}"
+"""The flow of whoever started the run."""
+
 _PLAN = f"(ti.xcom_pull(task_ids='{Phase.PLAN.value}') or {{}})"
 _ANSWER = f"(ti.xcom_pull(task_ids='{APPROVAL_TASK}') or {{}})"
 _DIGEST = f"{{{{ {_PLAN}.get('digest') or '' }}}}"
@@ -73,21 +79,31 @@ def load_failover_dag(
     :raises FlowNotFound: there is no such folder.
     """
     dag_file = str(namespace["__file__"])
-    names, problems = _flows(read_flows(flow_folder(Path(dag_file).parent / "flows")))
+    names, problems = flows_to_choose(read_flows(flow_folder(Path(dag_file).parent / "flows")))
     left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
     arguments = {
-        "schedule": None,
         "description": "Move the consumer groups of a flow to its target, with a person's approval",
         "doc_md": DOC + left_out,
         "tags": ["mm2", "failover"],
-        "params": _form(names),
-        "is_paused_upon_creation": False,  # a run of a paused DAG waits, and an emergency does not
-        "default_args": {"retries": RETRIES, "retry_delay": RETRY_DELAY},
+        "params": {
+            "flow": flow_choice(names),
+            "mode": Param(
+                Mode.PLANNED.value,
+                type="string",
+                enum=[mode.value for mode in Mode],
+                title="Mode",
+                description="planned: the source is alive, and is drained first; unplanned: it is never spoken to",
+            ),
+            **common_form(),
+        },
+        **STARTED_BY_HAND,
         **manual_runs_only(),
     }
     with DAG(dag_id, **{**arguments, **kwargs}) as dag:
         if names:
-            _tasks(assigned_users, response_timeout)
+            approved_tasks(
+                CHOSEN, "Fail over flow {{ params.flow }}?", assigned_users, response_timeout, mode="{{ params.mode }}"
+            )
         else:
             InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
     dag.fileloc = dag_file
@@ -95,7 +111,7 @@ def load_failover_dag(
     return dag
 
 
-def _flows(files: Sequence[FlowFile]) -> tuple[list[str], list[str]]:
+def flows_to_choose(files: Sequence[FlowFile]) -> tuple[list[str], list[str]]:
     """Names of the flows that can be chosen, and what is wrong with the other files."""
     names: list[str] = []
     problems: list[str] = []
@@ -112,20 +128,17 @@ def _flows(files: Sequence[FlowFile]) -> tuple[list[str], list[str]]:
     return sorted(names), problems
 
 
-def _form(flows: Sequence[str]) -> dict[str, Param]:
-    """What whoever starts a run is asked."""
+def flow_choice(flows: Sequence[str]) -> Param:
+    """The flow that whoever starts a run picks."""
     choice: dict[str, Any] = {"enum": list(flows)} if flows else {}
+    return Param(type="string", title="Flow", **choice)
+
+
+def common_form() -> dict[str, Param]:
+    """What whoever starts a run is asked besides."""
     some: dict[str, Any] = {"type": ["array", "null"], "items": {"type": "string"}}
     seconds: dict[str, Any] = {"type": "integer", "minimum": 0, "section": "Waiting"}
     return {
-        "flow": Param(type="string", title="Flow", **choice),
-        "mode": Param(
-            Mode.PLANNED.value,
-            type="string",
-            enum=[mode.value for mode in Mode],
-            title="Mode",
-            description="planned: the source is alive, and is drained first; unplanned: it is never spoken to",
-        ),
         "groups": Param([], **some, title="Groups", description="Only these consumer groups; empty: all of the flow"),
         "topics": Param([], **some, title="Topics", description="Only positions on these source topics; empty: all"),
         "dry_run": Param(False, type="boolean", title="Dry run", description="Show the numbers and write nothing"),
@@ -148,9 +161,22 @@ def _form(flows: Sequence[str]) -> dict[str, Param]:
     }
 
 
-def _tasks(assigned_users: Sequence[Mapping[str, str]], response_timeout: timedelta) -> None:
-    """The graph, in the DAG that is open."""
-    later: dict[str, Any] = {"flow": _FLOW, "digest": _DIGEST}
+def approved_tasks(
+    flow: str,
+    question: str,
+    assigned_users: Sequence[Mapping[str, str]],
+    response_timeout: timedelta,
+    *,
+    mode: str = Mode.PLANNED.value,
+    once: Callable[[Context], None] | None = None,
+) -> FailoverOperator:
+    """The phases of a failover and its approval, in the DAG that is open; gives ``plan``, the first of them.
+
+    :param flow: name of the flow, a template.
+    :param question: what the person is asked, a template.
+    :param once: called before ``plan``, which it may skip; default: ``skip_unless_planning``.
+    """
+    later: dict[str, Any] = {"flow": flow, "digest": _DIGEST}
     apply = FailoverOperator(
         task_id=Phase.APPLY.value,
         phase=Phase.APPLY,
@@ -164,23 +190,25 @@ def _tasks(assigned_users: Sequence[Mapping[str, str]], response_timeout: timede
     rollback = FailoverOperator(
         task_id=Phase.ROLLBACK.value,
         phase=Phase.ROLLBACK,
-        flow=_FLOW,
+        flow=flow,
         digest=f"{{{{ '' if params.rollback else {_PLAN}.get('digest') or '' }}}}",
         trigger_rule=TriggerRule.ALL_DONE,
         pre_execute=skip_unless_refused,
     )
-    approval = _approval_task(assigned_users, response_timeout)
-    _plan_task() >> approval >> apply >> repoint >> confirm
+    approval = _approval_task(question, assigned_users, response_timeout)
+    plan = _plan_task(flow, mode, once or skip_unless_planning)
+    plan >> approval >> apply >> repoint >> confirm
     approval >> rollback
+    return plan
 
 
-def _plan_task() -> FailoverOperator:
+def _plan_task(flow: str, mode: str, once: Callable[[Context], None]) -> FailoverOperator:
     """All that the form asks goes into the plan, and is recorded with it."""
     return FailoverOperator(
         task_id=Phase.PLAN.value,
         phase=Phase.PLAN,
-        flow=_FLOW,
-        mode="{{ params.mode }}",
+        flow=flow,
+        mode=mode,
         groups="{{ (params.groups or []) | tojson }}",
         topics="{{ (params.topics or []) | tojson }}",
         quiet_s="{{ params.quiet_s }}",
@@ -188,15 +216,18 @@ def _plan_task() -> FailoverOperator:
         confirm_wait_s="{{ params.confirm_wait_s }}",
         force="{{ params.force }}",
         show_only="{{ params.dry_run }}",
-        pre_execute=skip_unless_planning,
+        trigger_rule=TriggerRule.NONE_FAILED,
+        pre_execute=once,
     )
 
 
-def _approval_task(assigned_users: Sequence[Mapping[str, str]], response_timeout: timedelta) -> HITLOperator:
+def _approval_task(
+    question: str, assigned_users: Sequence[Mapping[str, str]], response_timeout: timedelta
+) -> HITLOperator:
     """Airflow's plain question: its approval and branch operators skip ``rollback`` for good once they are answered."""
     return HITLOperator(
         task_id=APPROVAL_TASK,
-        subject="Fail over flow {{ params.flow }}?",
+        subject=question,
         body=f"{{{{ ti.xcom_pull(task_ids='{Phase.PLAN.value}', key='approval') }}}}",
         options=[APPROVE, REJECT],
         defaults=REJECT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airflow_provider_mm2.mirror.clusters.naming import REVERSE
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 
@@ -82,7 +83,11 @@ def _what_it_means(report: FailoverReport) -> Iterator[str]:
         return
     if order.mode is Mode.UNPLANNED:
         yield "the source is not spoken to: what a group read there since then it reads again"
-    if order.ends_on_target:
+    record = report.record
+    if record.flow.endswith(REVERSE):
+        forward = record.flow.removesuffix(REVERSE)
+        yield f"this is the way home: {record.target_alias} becomes the active side, and flow {forward} goes on"
+    elif order.ends_on_target:
         yield "the target becomes the active side, and mirror runs of the flow end with an error"
     else:
         yield "only these groups or topics move, and the flow goes on mirroring"

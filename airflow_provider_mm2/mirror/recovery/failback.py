@@ -36,6 +36,8 @@ NOT_PREPARED, PREPARED, NOT_HANDED_OVER = "not prepared", "prepared", "at home, 
 """How far a failback is before its own failover begins; the last: that one could not reach the side it left."""
 
 HOME = "at home"
+IS_HOME = (ActiveSide.SOURCE, ActiveSide.TARGET)
+"""Active sides, in their own words, of a flow that is home and of its way home that is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,14 @@ class Failback:
         latest = [ledger.latest for ledger in ledgers.values()]
         rows = [(entry.target, entry.source, entry.target_end) for entry in latest]
         return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows)
+
+    def when_home(self) -> FailbackReport | None:
+        """What is told once the flow is home and its way home is closed; None: it is not."""
+        forward = find_gate(self._pair.source, self.flow.name, self._tick)
+        way = find_gate(self._pair.target, self.reverse.name, self._tick)
+        if forward is None or way is None or (forward.active_side, way.active_side) != IS_HOME:
+            return None
+        return FailbackReport(flow=self.flow.name, way=self.reverse.name, old_side=self.flow.source.alias, state=HOME)
 
     def is_begun(self) -> bool:
         """Whether the way home was opened after the last failover of the forward flow, be it over by now."""
