@@ -207,7 +207,7 @@ def _next(document: dict[str, Any], call: str) -> str:
     if state == PREPARED:
         way = home["way_home"]
         return (
-            f"prepared: `mm2 run {way}` brings home what there is, as often as you like; `{call} --apply` moves groups"
+            f"prepared: `mm2 run {way}` brings home what there is, as often as you like; `{call} --apply` moves the groups"
         )
     if state == "preview":
         return f"nothing was written; `{call} --apply` begins"
