@@ -13,18 +13,15 @@ from typing import Any
 
 from airflow.sdk import DAG, Context, Param
 
+from airflow_provider_mm2.dag_forms import STARTED_BY_HAND, common_form, flow_choice, flows_to_choose
 from airflow_provider_mm2.failover_dag import (
     CHOSEN,
-    STARTED_BY_HAND,
     approved_tasks,
-    common_form,
-    flow_choice,
-    flows_to_choose,
     skip_unless_planning,
 )
 from airflow_provider_mm2.mirror.clusters.naming import REVERSE
 from airflow_provider_mm2.mirror.flow_file import flow_folder, read_flows
-from airflow_provider_mm2.mirror.recovery.failback import HOME, PREPARED
+from airflow_provider_mm2.mirror.recovery.failback_report import HOME, PREPARED
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 from airflow_provider_mm2.operators.failback import FailbackOperator
 from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator

@@ -25,12 +25,11 @@ from airflow_provider_mm2.cli.failover import (
     check_words,
     done,
     failover_of,
-    next_of,
     one_of,
     say,
-    show_failover,
     who,
 )
+from airflow_provider_mm2.cli.failover_output import next_of, show_failover
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -40,12 +39,12 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
 )
 from airflow_provider_mm2.mirror.errors import FileNotWritable, OptionsDisagree
-from airflow_provider_mm2.mirror.recovery.failback import (
+from airflow_provider_mm2.mirror.recovery.failback import Failback
+from airflow_provider_mm2.mirror.recovery.failback_report import (
     HOME,
     NOT_HANDED_OVER,
     NOT_PREPARED,
     PREPARED,
-    Failback,
     FailbackReport,
     record_row,
 )
@@ -205,10 +204,8 @@ def _next(document: dict[str, Any], call: str) -> str:
     if state == HOME:
         return f"flow {document['flow']} goes on: its source is the active side"
     if state == PREPARED:
-        way = home["way_home"]
-        return (
-            f"prepared: `mm2 run {way}` brings home what there is, as often as you like; `{call} --apply` moves the groups"
-        )
+        bring = f"`mm2 run {home['way_home']}` brings home what there is, as often as you like"
+        return f"prepared: {bring}; `{call} --apply` moves the groups"
     if state == "preview":
         return f"nothing was written; `{call} --apply` begins"
     if state == "none":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 from threading import Event
@@ -12,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from airflow_provider_mm2.cli.connections import connection_settings
+from airflow_provider_mm2.cli.failover_output import next_of, show_failover
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
     failures_as_exit_codes,
     print_document,
-    print_table,
     print_warnings,
     stderr,
 )
@@ -33,14 +32,6 @@ from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.run import process_owner, stopper
 
 FOUND_SOMETHING = 1
-GROUP_COLUMNS = (
-    *("group", "topic", "partition", "source_offset", "target_topic", "target_offset", "before", "exact", "lag"),
-    *("reread", "not_on_target", "reason"),
-)
-ROWS_SHOWN = 50
-LISTED = 3
-REPOINT_COLUMNS = ("where", "before", "after", "state", "detail")
-STEP_COLUMNS = ("number", "name", "state", "by", "started", "ended", "told")
 
 
 class Act(str, Enum):
@@ -226,56 +217,6 @@ def done(at_work: Failover, act: Act, order: Order, *, yes: bool, approve: str |
     return at_work.preview(order)
 
 
-def show_failover(document: dict[str, Any], not_moved: Sequence[str]) -> None:
-    """Print a failover's document, or that of a failback."""
-    name = document["flow"]
-    if document["groups"]:
-        _show_groups(f"flow {name}, groups as of {document['as_of']}", document["groups"])
-    if document["steps"]:
-        rows = [{**step, "told": _told(step["detail"])} for step in document["steps"]]
-        print_table(f"{document['mode']} failover of flow {name}: {document['state']}", rows, STEP_COLUMNS)
-    _show_surroundings(document)
-    if document["loss_window"]:
-        typer.echo(f"may not be on the target: {document['loss_window']}")
-    for line in not_moved:
-        stderr.print(f"not moved: {line}", soft_wrap=True)
-
-
-def _show_groups(title: str, rows: list[dict[str, Any]]) -> None:
-    """What a person has to look at first: positions that are not exact; of the others as many as a page holds."""
-    odd = [row for row in rows if not row["exact"]]
-    shown = [*odd, *(row for row in rows if row["exact"])][: max(ROWS_SHOWN, len(odd))]
-    print_table(title, shown, GROUP_COLUMNS)
-    if len(shown) < len(rows):
-        typer.echo(f"and {len(rows) - len(shown):,} more position(s), all of them exact; --json has them")
-    typer.echo(f"{len(rows):,} position(s), {len(rows) - len(odd):,} exact")
-
-
-def _show_surroundings(document: dict[str, Any]) -> None:
-    """What becomes of the applications' configuration, and who is in the groups."""
-    for repoint in document["repoints"]:
-        if repoint["items"]:
-            print_table(f"repoint {repoint['name']}", list(repoint["items"]), REPOINT_COLUMNS)
-    for who, sides in document["members"].items():
-        for side, members in sides.items():
-            if members:
-                typer.echo(f"group {who} has {len(members)} member(s) on the {side}: {', '.join(members[:3])}")
-
-
-def _told(detail: dict[str, Any]) -> str:
-    if set(detail) == {"does"}:
-        return str(detail["does"])
-    told = {key.replace("_", " "): value for key, value in detail.items() if value not in ([], {}, None, "")}
-    return "; ".join(f"{key}: {_in_short(value)}" for key, value in told.items())
-
-
-def _in_short(value: object) -> str:
-    """A few of many."""
-    if not isinstance(value, list) or len(value) <= LISTED:
-        return str(value)
-    return f"{', '.join(map(str, value[:LISTED]))} and {len(value) - LISTED} more"
-
-
 def _next(document: dict[str, Any], act: Act, call: str) -> str:
     """What there is to do now, in a line to copy."""
     if act is Act.REOPEN and document["state"] == Stage.CLOSED.value:
@@ -287,17 +228,3 @@ def _next(document: dict[str, Any], act: Act, call: str) -> str:
         unplanned = " --unplanned" if document["mode"] == Mode.UNPLANNED.value else ""
         return f"nothing was written; `{call}{unplanned} --apply` begins"
     return next_of(document, call)
-
-
-def next_of(document: dict[str, Any], call: str) -> str:
-    """What there is to do about a failover that has begun; ``call`` is the command without options."""
-    return {
-        Stage.AWAITING_APPROVAL.value: f"`{call} --resume --approve {document['plan_digest']}` goes on, "
-        f"`{call} --rollback` undoes it",
-        Stage.RUNNING.value: f"not over: `{call} --resume` goes on, --rollback undoes it",
-        Stage.ROLLING_BACK.value: f"not over: `{call} --rollback` goes on",
-        Stage.ROLLED_BACK.value: "rolled back: mirror runs go on as before",
-        Stage.REOPENED.value: "taken back: the source is the active side, mirror runs go on as before",
-        Stage.CLOSED.value: f"closed: the {document['active_side']} is the active side",
-        Stage.FAILED_BACK.value: "all came home since: the source is the active side, mirror runs go on as before",
-    }[document["state"]]

@@ -16,7 +16,7 @@ from airflow_provider_mm2.operators.arguments import switch, text
 from airflow_provider_mm2.operators.flow_task import FlowTask
 
 if TYPE_CHECKING:
-    from airflow_provider_mm2.mirror.recovery.failback import FailbackReport
+    from airflow_provider_mm2.mirror.recovery.failback_report import FailbackReport
 
 LISTED = 100
 """Rows of each kind that one task leaves in Airflow's database; the counts count everything."""

@@ -43,7 +43,8 @@ def flow_folder(pair: LocalPair, topic_name: TopicName, tmp_path: Path, monkeypa
 def type_in(words: list[str], folder: Path, digest: str) -> str:
     """Type one command; gives what it printed."""
     (flow,) = folder.glob("*.yaml")
-    typed = [{"orders": flow.stem, "DIGEST": digest}.get(word, word) for word in words]
+    names = {"orders": flow.stem, "orders.reverse": f"{flow.stem}.reverse", "DIGEST": digest}
+    typed = [names.get(word, word) for word in words]
     told = CliRunner().invoke(app, typed)
     assert told.exit_code == 0, (typed, told.output)
     return told.output

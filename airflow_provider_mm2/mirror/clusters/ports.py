@@ -1,10 +1,8 @@
 """What the mirror needs of two clusters, as Protocols.
 
 ``clusters/confluent`` implements them on real Kafka; the tests hold an in-memory pair to the same contract. A copy
-engine works on partition ranges and returns segments, so that one that moves whole batches fits behind it.
-
-Two of them stand in two forms, by the flow's ``delivery``. What they say of transactions and fences holds for
-``exactly_once``; with ``at_least_once`` a write becomes visible record by record, in the order that each method names.
+engine works on partition ranges, so that one that moves whole batches fits behind it. What is said of transactions and
+fences holds for ``delivery: exactly_once``; else a write becomes visible record by record, as each method says.
 """
 
 from __future__ import annotations
@@ -295,7 +293,7 @@ class ClusterPair(Protocol):
         """A copy engine for one shard."""
 
     def turned(self) -> ClusterPair:
-        """The same two clusters in the opposite direction; closed with this one."""
+        """The same two clusters in the opposite direction."""
 
     def close(self) -> None:
         """Close both clusters."""

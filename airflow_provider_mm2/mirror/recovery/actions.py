@@ -39,11 +39,12 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     Stage,
     StepState,
 )
-from airflow_provider_mm2.mirror.recovery.way_home import WayHome, owed_hand_over
+from airflow_provider_mm2.mirror.recovery.way_home import WayHome
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
+from airflow_provider_mm2.mirror.state.opened import owed_hand_over
 from airflow_provider_mm2.mirror.state_model import ActiveSide, StateRecord
 
 

@@ -7,19 +7,15 @@ and a flow that has gone on since opens it anew.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from pydantic import TypeAdapter, ValidationError
-
 from airflow_provider_mm2.mirror.clusters import naming
-from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
-from airflow_provider_mm2.mirror.errors import FailbackRefused, FailoverUnderWay, StateDamaged
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import FailbackRefused, FailoverUnderWay
 from airflow_provider_mm2.mirror.interval.shard_writer import shard_writer
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
-from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
@@ -32,64 +28,12 @@ from airflow_provider_mm2.mirror.state.control import control_lease
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
+from airflow_provider_mm2.mirror.state.opened import Opened, opened_record, read_opened
 from airflow_provider_mm2.mirror.state.rebase import Place
 from airflow_provider_mm2.mirror.state.turns import in_turns
 from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord, PartitionLedger, StateRecord
 
-VERSION = 1
-KIND = "way home"
-
 Ledgers = Mapping[TopicPartition, PartitionLedger]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """What a way home was opened from; kept beside its flow record.
-
-    :param digest: of the forward flow's progress.
-    :param owes: whether it was failed over without the side that it left, and the forward flow does not know of it.
-    """
-
-    digest: str
-    by: str
-    at_ms: int
-    owes: bool = False
-
-
-def read_opened(home: ClusterReader, flow: str, tick: Tick) -> Opened | None:
-    """What a way home was last opened from, by its name; None: it never was.
-
-    :raises StateDamaged: the record cannot be believed.
-    """
-    topic, found = naming.gate_topic(flow), None
-    if not home.describe_topics([topic]):
-        return None
-    for record in home.read_state(TopicPartition(topic, 0), tick):
-        if json_object(record.key).get("kind") != KIND or record.value is None:
-            continue
-        document = json_object(record.value)
-        try:
-            if document.pop("version", None) != VERSION:
-                raise ValueError(f"not of version {VERSION}")
-            found = _OPENED.validate_python(document)
-        except (ValidationError, ValueError) as error:
-            raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=str(error)) from error
-    return found
-
-
-def owed_hand_over(home: ClusterReader, flow: str, tick: Tick) -> list[StateRecord]:
-    """The record that says so, for a way home that is failed over without the side it leaves."""
-    known = read_opened(home, flow, tick)
-    return [] if known is None else [_opened_record(flow, replace(known, owes=True))]
-
-
-_OPENED = TypeAdapter(Opened)
-
-
-def _opened_record(flow: str, opened: Opened) -> StateRecord:
-    key = compact_json({"kind": KIND, "version": VERSION})
-    value = compact_json({**dataclasses.asdict(opened), "version": VERSION})
-    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +127,7 @@ class WayHome:
                 see_none()
                 opened = Opened(digest=progress_digest(ledgers), by=self.owner, at_ms=now_ms())
                 moved = [moved_record(flow.name, name, None) for name in read_moved(pair.target, flow.name, tick)]
-                journal.set_gate(replace(shut, frozen=False), extra=[_opened_record(flow.name, opened), *moved])
+                journal.set_gate(replace(shut, frozen=False), extra=[opened_record(flow.name, opened), *moved])
             finally:
                 journal.close()
         return warnings
@@ -316,7 +260,7 @@ class WayHome:
             try:
                 journal.open()
                 if journal.record is not None:
-                    journal.set_gate(journal.record, extra=[_opened_record(self.flow.name, replace(known, owes=False))])
+                    journal.set_gate(journal.record, extra=[opened_record(self.flow.name, replace(known, owes=False))])
             finally:
                 journal.close()
 

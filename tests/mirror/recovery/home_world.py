@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
-from airflow_provider_mm2.mirror.recovery.failback import Failback, FailbackReport
+from airflow_provider_mm2.mirror.recovery.failback import Failback
+from airflow_provider_mm2.mirror.recovery.failback_report import FailbackReport
 from airflow_provider_mm2.mirror.recovery.failover import Failover
 from airflow_provider_mm2.mirror.recovery.journal import read_recorded
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage

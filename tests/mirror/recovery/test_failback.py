@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import (
     WayHomeNotPrepared,
 )
 from airflow_provider_mm2.mirror.model import TopicPartition
-from airflow_provider_mm2.mirror.recovery.failback import NOT_PREPARED, PREPARED
+from airflow_provider_mm2.mirror.recovery.failback_report import NOT_PREPARED, PREPARED
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.recovery.stranded import HEADER
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded

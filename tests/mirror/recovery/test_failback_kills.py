@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.model import CopierSettings, TopicPartition
-from airflow_provider_mm2.mirror.recovery.failback import PREPARED, Failback
+from airflow_provider_mm2.mirror.recovery.failback import Failback
+from airflow_provider_mm2.mirror.recovery.failback_report import PREPARED
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 from airflow_provider_mm2.mirror.state_model import Delivery
