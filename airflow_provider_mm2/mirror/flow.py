@@ -202,6 +202,7 @@ class MirrorFlow(FlowModel):
     allow_rewind: StrictBool = False
     emit_checkpoints: StrictBool = True
     emit_offset_syncs: StrictBool = True
+    emit_heartbeats: StrictBool = True
     offset_lag_max: StrictInt = Field(default=100, ge=0)
     sync_topics: TopicSync = TopicSync()
     replication_factor: StrictInt | None = Field(default=None, ge=1)

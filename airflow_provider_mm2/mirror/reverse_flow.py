@@ -74,6 +74,7 @@ def reverse_of(flow: MirrorFlow) -> ReverseFlow:
             "strict": False,
             "emit_checkpoints": False,
             "emit_offset_syncs": False,
+            "emit_heartbeats": False,
             "sync_group_offsets": False,
             "sync_topics": TopicSync(configs=False),
             "forward": flow,

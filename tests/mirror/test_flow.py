@@ -53,6 +53,7 @@ def test_defaults() -> None:
         "allow_rewind": False,
         "emit_checkpoints": True,
         "emit_offset_syncs": True,
+        "emit_heartbeats": True,
         "offset_lag_max": 100,
         "replication_factor": None,
         "internal_replication_factor": None,

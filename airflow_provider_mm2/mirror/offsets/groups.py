@@ -148,7 +148,7 @@ def _publish(
         *publish.publish_records(flow.name, topics, (checkpoints, syncs), published, snapshot),
         *_snapshot_records(flow, found, snapshot, mirror.source_recreated),
     ]
-    if topics.beats:
+    if topics.beats and topics.heartbeats is not None:
         records.append(publish.heartbeat_record(flow, topics.heartbeats))
     writer.write(records, tick)
     for text in published.odd:

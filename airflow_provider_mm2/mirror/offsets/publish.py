@@ -45,7 +45,7 @@ class Mm2Topics:
 
     checkpoints: str | None
     syncs: str | None
-    heartbeats: str
+    heartbeats: str | None
     beats: bool
 
     @classmethod
@@ -58,8 +58,8 @@ class Mm2Topics:
         return cls(
             checkpoints=mm2_topics.checkpoints_topic(policy, alias) if flow.emit_checkpoints else None,
             syncs=mm2_topics.offset_syncs_topic(policy, alias) if flow.emit_offset_syncs else None,
-            heartbeats=mm2_topics.heartbeats_topic(policy, alias),
-            beats=not source_beats,
+            heartbeats=mm2_topics.heartbeats_topic(policy, alias) if flow.emit_heartbeats else None,
+            beats=flow.emit_heartbeats and not source_beats,
         )
 
     @property

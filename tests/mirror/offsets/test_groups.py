@@ -733,9 +733,9 @@ def test_heartbeats_that_the_flow_does_not_select() -> None:
 
 
 def test_nothing_of_mm2_where_it_is_switched_off() -> None:
-    """Without checkpoints and syncs their topics are not made."""
-    world = GroupWorld(emit_checkpoints=False, emit_offset_syncs=False)
+    """Without checkpoints, syncs and heartbeats their topics are not made."""
+    world = GroupWorld(emit_checkpoints=False, emit_offset_syncs=False, emit_heartbeats=False)
     world.produce(1)
     world.commit("app", 1)
     world.run()
-    assert {CHECKPOINTS, SYNCS}.isdisjoint(world.pair.eu.topics)
+    assert {CHECKPOINTS, SYNCS, "us.heartbeats"}.isdisjoint(world.pair.eu.topics)
