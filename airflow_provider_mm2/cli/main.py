@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli import failback, failover, forget, groups, import_, init, local, mirror, seed
+from airflow_provider_mm2.cli import drill, failback, failover, forget, groups, import_, init, local, mirror, seed
 from airflow_provider_mm2.cli.output import WARNINGS
 
 FAILED_FOR_GOOD = 4
@@ -46,6 +46,7 @@ app.command()(seed.seed)
 app.command()(forget.forget)
 app.command()(failover.failover)
 app.command()(failback.failback)
+app.command()(drill.drill)
 app.command("import")(import_.command)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")

@@ -1603,6 +1603,31 @@ class StrandedDecided(MirrorError):
     next_move: ClassVar[str] = "call it again with that choice, or without any; what is copied is not copied twice"
 
 
+@dataclass(kw_only=True, eq=False)
+class DrillClash(SettingsError):
+    """A topic that a drill would make and delete is somebody's own."""
+
+    flow: str
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "a drill of flow {flow!r} would make topics that are there and not a drill's: {topics}"
+    likely_cause: ClassVar[str] = "somebody gave a topic such a name, or deleted what the last drill noted of itself"
+    next_move: ClassVar[str] = "rename or delete these topics; nothing was touched"
+
+
+@dataclass(kw_only=True, eq=False)
+class DrillFailed(MirrorError):
+    """A drill could not be carried out."""
+
+    flow: str
+    phase: str
+    problem: str
+    found: ClassVar[str] = "the drill of flow {flow!r} ended in its phase {phase!r}: {problem}"
+    likely_cause: ClassVar[str] = (
+        "missing rights (a drill makes topics and groups on both clusters), or a cluster that went away"
+    )
+    next_move: ClassVar[str] = "mend it and drill again; what this one made is taken away, or will be by the next one"
+
+
 # --- applications' configuration ---
 
 

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from airflow_provider_mm2.mirror.clusters.mm2_topics import heartbeats_topic
 from airflow_provider_mm2.mirror.clusters.naming import (
+    DRILL,
     REVERSE,
     HomewardIdentityReplicationPolicy,
     HomewardReplicationPolicy,
@@ -32,7 +33,9 @@ HOMEWARD = {"default": HomewardReplicationPolicy, "identity": HomewardIdentityRe
 class ReverseFlow(MirrorFlow):
     """The way home of ``forward``."""
 
-    name: str = Field(pattern=rf"^{NAME_PATTERN}{re.escape(REVERSE)}\z", max_length=100 + len(REVERSE))
+    name: str = Field(
+        pattern=rf"^{NAME_PATTERN}({re.escape(DRILL)})?{re.escape(REVERSE)}\z", max_length=100 + len(DRILL + REVERSE)
+    )
     forward: MirrorFlow = Field(repr=False, exclude=True)
 
     @field_validator("repoint")
@@ -60,7 +63,7 @@ def reverse_of(flow: MirrorFlow) -> ReverseFlow:
     prefix = f"{flow.source.alias}{flow.separator}" if flow.replication_policy == "default" else ""
     return ReverseFlow(
         **{
-            **{name: getattr(flow, name) for name in type(flow).model_fields},
+            **{name: getattr(flow, name) for name in MirrorFlow.model_fields},
             "name": flow.name + REVERSE,
             "source": flow.target,
             "target": flow.source,

@@ -267,5 +267,25 @@ def plain_producer_settings(given: Settings, *, batch_bytes: int = BATCH_BYTES) 
     return {**plain, **(gapless if is_idempotent else ordered), "delivery.timeout.ms": 0}
 
 
+def application_writer_settings(given: Settings) -> Settings:
+    """Settings of a producer as an application has it."""
+    tuned: Settings = {"enable.idempotence": True, "acks": "all", "linger.ms": 5, "delivery.timeout.ms": 30_000}
+    return {**_without(given, _NOT_FOR_PRODUCERS), **CLIENT_TIMEOUTS, **NO_TOPIC_CREATION, **tuned}
+
+
+def application_reader_settings(given: Settings, *, group: str, protocol: str) -> Settings:
+    """Settings of a member of a consumer group as an application has it, which never guesses where it stands."""
+    tuned: Settings = {
+        "group.id": group,
+        "group.protocol": protocol,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "isolation.level": "read_committed",
+    }
+    if protocol == "classic":
+        tuned["session.timeout.ms"] = 6000
+    return {**_without(given, _NOT_FOR_CONSUMERS), **CLIENT_TIMEOUTS, **NO_TOPIC_CREATION, **tuned}
+
+
 def _without(given: Settings, prefixes: tuple[str, ...]) -> Settings:
     return {key: value for key, value in given.items() if not key.startswith(prefixes)}

@@ -166,7 +166,10 @@ def is_internal(topic: str, separator: str = ".") -> bool:
 REVERSE = ".reverse"
 """Ends the name of a flow's way home; no flow of a file has a ``.`` in its name."""
 
-GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN}({re.escape(REVERSE)})?)\.internal")
+DRILL = ".drill"
+"""Ends the name of the flow of a flow's drills."""
+
+GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN}({re.escape(DRILL)})?({re.escape(REVERSE)})?)\.internal")
 """By which a cluster's flows are found, when nothing but the cluster is known."""
 
 

@@ -1,0 +1,71 @@
+"""`mm2 drill`: the whole way of a failover on throw-away topics, measured against limits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from airflow_provider_mm2.cli.failover import FOUND_SOMETHING, say, who
+from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
+from airflow_provider_mm2.cli.output import (
+    AsJson,
+    failures_as_exit_codes,
+    print_document,
+    print_table,
+    print_warnings,
+)
+from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
+from airflow_provider_mm2.mirror.recovery.steps import Mode
+from airflow_provider_mm2.mirror.run import stopper
+
+GROUP_COLUMNS = ("group", "read_before", "read_after", "lost", "repeated", "skipped", "reordered", "rto_s")
+PHASE_COLUMNS = ("name", "begin", "seconds")
+LIMIT_COLUMNS = ("name", "limit", "value", "passed")
+
+Unplanned = Annotated[bool, typer.Option("--unplanned", help="Cut the source off in the midst of the load.")]
+ComeHome = Annotated[bool, typer.Option("--failback", help="Come home afterwards, and see that all of it is there.")]
+Load = Annotated[
+    float, typer.Option("--load", metavar="SECONDS", min=1, max=3600, help="For how long applications work before.")
+]
+
+
+def drill(
+    flow: Flow,
+    unplanned: Unplanned = False,
+    failback: ComeHome = False,
+    seconds: Load = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Fail over for the exercise, beside the real flow: on topics and groups that are made for it and taken away."""
+    from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
+
+    with failures_as_exit_codes(as_json), stop_on_signals() as stop:
+        loaded = load(flow)
+        order = DrillOrder(mode=Mode.UNPLANNED if unplanned else Mode.PLANNED, load_s=seconds, failback=failback)
+        with clusters(loaded) as pair:
+            applications = {
+                cluster.alias: ConfluentApplications(cluster.settings) for cluster in (pair.source, pair.target)
+            }
+            at_work = Drill(loaded, pair, applications, owner=who(), tick=stopper(stop), report=say)
+            report = at_work.run(order)
+    document = report.to_json()
+    print_warnings(document["warnings"])
+    if as_json:
+        print_document(document)
+    else:
+        _show(document)
+    if not report.passed:
+        raise typer.Exit(FOUND_SOMETHING)
+
+
+def _show(document: dict[str, Any]) -> None:
+    print_table(f"{document['mode']} drill of flow {document['flow']}: phases", document["phases"], PHASE_COLUMNS)
+    print_table("groups", document["groups"], GROUP_COLUMNS)
+    print_table("limits", document["limits"], LIMIT_COLUMNS)
+    rto = "never" if document["rto_s"] is None else f"{document['rto_s']:.1f} s"
+    typer.echo(
+        f"{document['written']:,} records written, {document['mirrored']:,} on the target; "
+        f"RPO {document['rpo_records']:,} record(s), {document['rpo_s']:.1f} s; RTO {rto}"
+    )
+    typer.echo("passed" if document["passed"] else "FAILED: a limit was passed, see above")

@@ -1,0 +1,329 @@
+"""A drill: load, mirror, cut, fail over, go on at the target, perhaps come home; measured, and then taken away.
+
+It runs beside the real flow on topics and groups of its own, through the very same code: mirror runs, the failover, the
+failback. One drill of a flow at a time; what a dead one left the next one takes away first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from airflow_provider_mm2.mirror.clusters.applications import Applications, Written
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow, journal_topic, lease_group
+from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace
+from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbers_on
+from airflow_provider_mm2.mirror.drill.tally import count, missing, tally_group
+from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
+from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.group_model import GroupOffsets
+from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
+from airflow_provider_mm2.mirror.recovery.failback import Failback
+from airflow_provider_mm2.mirror.recovery.failover import Failover
+from airflow_provider_mm2.mirror.recovery.record import Order
+from airflow_provider_mm2.mirror.recovery.report import FailoverReport
+from airflow_provider_mm2.mirror.recovery.steps import Mode, step
+from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
+from airflow_provider_mm2.mirror.run import run_mirror
+from airflow_provider_mm2.mirror.state.lease import held_lease
+from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
+
+LATER = 1_000_000
+"""Numbers of records that are written after the failover begin here."""
+
+AFTER_S = 1.5
+"""For how long applications write on the target, and on a source that is cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrillOrder:
+    """What a person asks of a drill.
+
+    :param load_s: seconds of load before the cut.
+    :param pause_s: seconds between two bursts of a producer; less is more load.
+    :param failback: come home afterwards.
+    """
+
+    mode: Mode = Mode.PLANNED
+    load_s: float = 10.0
+    pause_s: float = 0.05
+    failback: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What is collected on the way."""
+
+    written: Written = field(default_factory=Written)
+    later: Written = field(default_factory=Written)
+    before: Mapping[str, Mapping[TopicPartition, Sequence[int]]] = field(default_factory=dict)
+    after: Mapping[str, Mapping[TopicPartition, Sequence[int]]] = field(default_factory=dict)
+    mirrored: Mapping[TopicPartition, Sequence[int]] = field(default_factory=dict)
+    first_read_ms: dict[str, int | None] = field(default_factory=dict)
+    cut_ms: int = 0
+    failover: FailoverReport | None = None
+
+
+class Drill:
+    """One drill of one flow.
+
+    :param pair: both clusters in the real flow's direction.
+    :param applications: who writes and reads, by alias.
+    :param owner: who this is, for whoever wants to drill at the same time.
+    """
+
+    def __init__(
+        self,
+        flow: MirrorFlow,
+        pair: ClusterPair,
+        applications: Mapping[str, Applications],
+        *,
+        owner: str,
+        tick: Tick,
+        report: Report,
+    ) -> None:
+        self.flow: DrillFlow = drill_flow(flow)
+        self._pair = pair
+        self._owner = owner
+        self._tick = tick
+        self._report = report
+        self._clock = Clock(report=report)
+        self._traces = Traces(flow=self.flow, pair=pair, tick=tick)
+        aliases = (flow.source.alias, flow.target.alias)
+        self._here, self._there = (
+            Crew(
+                flow=self.flow,
+                applications=applications[alias],
+                topics=self._traces.topics_of(alias),
+                clock=self._clock,
+            )
+            for alias in aliases
+        )
+
+    def run(self, order: DrillOrder) -> DrillReport:
+        """Drill, and take everything away again, whatever happens.
+
+        :raises DrillClash: somebody's own topic has a name that the drill needs; nothing was touched.
+        :raises LeaseHeld: another drill of this flow is at work; says whose.
+        :raises MirrorError: it could not be carried out.
+        """
+        started_ms, found = now_ms(), Found()
+        self._traces.make_journal()
+        with self._sole_drill(), Sampler((self._here, self._there)) as sampler:
+            with self._clock.phase("set up"):
+                self._traces.begin()
+            try:
+                self._perform(order, found, sampler)
+            except BaseException:
+                self._leave(quietly=True)
+                raise
+            with self._clock.phase("take away"):
+                self._leave(quietly=False)
+        self._traces.forget_lease()
+        left = tuple(names_left(self._traces.left()))
+        return self._told(order, found, sampler, started_ms, left)
+
+    def _sole_drill(self) -> ExitStack:
+        held = ExitStack()
+        group, topic = lease_group(self.flow), journal_topic(self.flow)
+        lease = held.enter_context(
+            held_lease(self.flow, self._pair.target, group=group, topic=topic, owner=self._owner, tick=self._tick)
+        )
+        self._tick = lease.keeping(self._tick)
+        return held
+
+    def _leave(self, *, quietly: bool) -> None:
+        for crew in (self._here, self._there):
+            crew.abandon()
+        try:
+            self._traces.clean()
+        except MirrorError as error:
+            if not quietly:
+                raise
+            self._report(f"not all of the drill could be taken away: {error.first_line}; the next drill does it")
+
+    def _perform(self, order: DrillOrder, found: Found, sampler: Sampler) -> None:
+        with self._clock.phase("make topics and groups"):
+            self._make()
+        with self._clock.phase("load"):
+            self._load(order, sampler)
+        self._cut(order, found, sampler)
+        with self._clock.phase("resume", counts_for_rto=True):
+            self._resume()
+        with self._clock.phase("read to the end"):
+            self._finish(found)
+        if order.failback:
+            with self._clock.phase("come home"):
+                self._come_home(found)
+
+    def _make(self) -> None:
+        source = self._traces.sides[self.flow.source.alias]
+        factor = self.flow.replication_factor
+        source.create_topics(
+            [
+                NewTopic(name=name, partitions=PARTITIONS, replication_factor=factor, settings={})
+                for name in self.flow.topics
+            ]
+        )
+        beginning = {TopicPartition(name, number): 0 for name in self.flow.topics for number in range(PARTITIONS)}
+        answers = source.commit_groups(
+            {group: GroupOffsets(offsets=beginning) for group in groups_of(self.flow)}, self._tick
+        )
+        for answer in answers.values():
+            failures = [answer] if isinstance(answer, MirrorError) else list(answer.values())
+            if failures:
+                raise failures[0]
+
+    def _load(self, order: DrillOrder, sampler: Sampler) -> None:
+        """Write and read on the source, and mirror again and again."""
+        self._here.start_writers(pause_s=order.pause_s)
+        self._here.start_readers()
+        self._here.wait_for(self._all_read, "that every group reads", self._tick)
+        deadline = time.monotonic() + order.load_s
+        while True:
+            self._mirror(sampler)
+            if time.monotonic() > deadline:
+                return
+            self._here.see_well()
+            self._tick()
+
+    def _all_read(self) -> bool:
+        return all(reader.count for reader in self._here.readers.values())
+
+    def _mirror(self, sampler: Sampler) -> None:
+        bounds = RunBounds(until=None, since=None, started=datetime.now(timezone.utc))
+        summary = run_mirror(self.flow, self._pair, bounds=bounds, owner=self._owner)
+        sampler.mirrored += sum(part.records for part in summary.partitions)
+
+    def _cut(self, order: DrillOrder, found: Found, sampler: Sampler) -> None:
+        """Planned: applications are stopped, then all is moved. Unplanned: the source is not spoken to any more."""
+        found.cut_ms = now_ms()
+        if order.mode is Mode.PLANNED:
+            with self._clock.phase("stop applications", counts_for_rto=True):
+                found.written, found.before = self._here.stop_writers(), self._here.stop_readers()
+            found.failover = self._fail_over(order)
+            sampler.mirrored = count(found.written.numbers)
+            return
+        found.failover = self._fail_over(order)
+        time.sleep(AFTER_S)  # the source goes on for a moment: what it takes now is lost
+        found.written, found.before = self._here.stop_writers(), self._here.stop_readers()
+
+    def _fail_over(self, order: DrillOrder) -> FailoverReport:
+        at_work = Failover(flow=self.flow, pair=self._pair, owner=self._owner, tick=self._tick, report=self._report)
+        asked = Order(mode=order.mode, quiet_s=1, stop_wait_s=30, skip_repoint=True)
+        began = len(self._clock.phases)
+        report = at_work.start(asked, approve=True)
+        self._clock.phases[began:] = [
+            DrillPhase(
+                name=f"failover: {step(number).name}",
+                started_ms=note.started_ms,
+                ended_ms=note.ended_ms or note.started_ms,
+                counts_for_rto=True,
+            )
+            for number, note in sorted(report.steps.items())
+        ]
+        if report.not_moved:
+            problem = "; ".join(report.not_moved)
+            raise DrillFailed(flow=self.flow.real, phase="failover", problem=problem)
+        return report
+
+    def _resume(self) -> None:
+        """Applications go on at the target: consumers where the failover put them, producers with new records."""
+        self._there.start_readers()
+        self._there.start_writers(pause_s=0.1, first=LATER)
+        self._there.wait_for(
+            lambda: all(reader.first_ms is not None for reader in self._there.readers.values()),
+            "that every group is at work on the target",
+            self._tick,
+        )
+
+    def _finish(self, found: Found) -> None:
+        time.sleep(AFTER_S)
+        found.later = self._there.stop_writers()
+        found.mirrored = numbers_on(self._pair.target, self._there.topics, self._tick)
+        every = count(found.mirrored)
+        due = {group: every - count(read) for group, read in found.before.items()}
+        self._there.wait_for(
+            lambda: all(reader.count >= due[group] for group, reader in self._there.readers.items()) or self._still(),
+            "that every group has read all of it",
+            self._tick,
+        )
+        found.first_read_ms = {group: reader.first_ms for group, reader in self._there.readers.items()}
+        found.after = self._there.stop_readers()
+
+    def _still(self) -> bool:
+        """Whether no group has read anything for a moment: what it has not read by then it never will."""
+        before = {group: reader.count for group, reader in self._there.readers.items()}
+        time.sleep(2)
+        return before == {group: reader.count for group, reader in self._there.readers.items()}
+
+    def _come_home(self, found: Found) -> None:
+        """Bring the flow home, and see that all of it is there once."""
+        turned = self._pair.turned()
+        way = Failback(self.flow, turned, owner=self._owner, tick=self._tick, report=self._report)
+        way.prepare(Stranded.KEEP)
+        back = Failover(flow=way.reverse, pair=turned, owner=self._owner, tick=self._tick, report=self._report)
+        back.start(Order(mode=Mode.PLANNED, quiet_s=1, stop_wait_s=30, skip_repoint=True), approve=True)
+        home = numbers_on(turned.target, self._here.topics, self._tick)
+        for part, numbers in found.later.numbers.items():
+            there = [number for number in home[part] if number >= LATER]
+            if there != list(numbers):
+                problem = f"{part}: {len(there)} of {len(numbers)} records came home, or not in order"
+                raise DrillFailed(flow=self.flow.real, phase="come home", problem=problem)
+
+    def _told(
+        self, order: DrillOrder, found: Found, sampler: Sampler, started_ms: int, left: tuple[str, ...]
+    ) -> DrillReport:
+        written = {part: list(numbers) for part, numbers in found.written.numbers.items()}
+        lost = missing(written, found.mirrored)
+        stamps = {
+            (part, number): stamp
+            for part, numbers in written.items()
+            for number, stamp in zip(numbers, found.written.stamps[part], strict=True)
+        }
+        for part, numbers in found.later.numbers.items():
+            written.setdefault(part, []).extend(numbers)
+        plan = None if found.failover is None else found.failover.plan
+        return DrillReport(
+            flow=self.flow.real,
+            mode=order.mode.value,
+            started_ms=started_ms,
+            cut_ms=found.cut_ms,
+            written=count(written),
+            mirrored=count(found.mirrored),
+            lost_ms=tuple(sorted(stamps[part, number] for part, numbers in lost.items() for number in numbers)),
+            window_ms=None if plan is None else plan.through_ms,
+            loss_window=None if found.failover is None else found.failover.to_json()["loss_window"],
+            groups=tuple(
+                tally_group(group, written, found.mirrored, found.before.get(group, {}), found.after.get(group, {}))
+                for group in groups_of(self.flow)
+            ),
+            places=tuple(self._places(found)),
+            first_read_ms=found.first_read_ms,
+            phases=tuple(self._clock.phases),
+            samples=tuple(sampler.samples),
+            limits_given=self.flow.drill,
+            left_behind=left,
+        )
+
+    @staticmethod
+    def _places(found: Found) -> list[GroupPlace]:
+        moves = {} if found.failover is None else found.failover.groups
+        return [
+            GroupPlace(
+                group=name,
+                topic=part.source.topic,
+                partition=part.source.partition,
+                source_offset=part.source_offset,
+                target_offset=part.offset,
+                exact=part.exact,
+            )
+            for name, move in moves.items()
+            for part in move.parts
+        ]

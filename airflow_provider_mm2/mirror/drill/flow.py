@@ -1,0 +1,64 @@
+"""The flow of a drill: the real one's settings and credentials, on topics and groups that are thrown away."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field
+
+from airflow_provider_mm2.mirror.clusters.naming import DRILL
+from airflow_provider_mm2.mirror.flow import Cut, DagSettings, MirrorFlow, TopicSync
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
+
+PREFIX = "mm2-drill"
+PLAIN, TRANSACTIONS = "plain", "transactions"
+CLASSIC, CONSUMER = "classic", "consumer"
+
+
+class DrillFlow(MirrorFlow):
+    """The flow of drills of ``real``; no flow of a file can have its name."""
+
+    name: str = Field(pattern=rf"^{NAME_PATTERN}{re.escape(DRILL)}\z", max_length=100 + len(DRILL))
+    real: str
+
+
+def drill_flow(flow: MirrorFlow) -> DrillFlow:
+    """The flow of a drill beside a real one.
+
+    It mirrors its own topics alone, changes no application's configuration, and writes nothing that others read.
+    """
+    topics = tuple(f"{PREFIX}.{flow.name}.{kind}" for kind in (PLAIN, TRANSACTIONS))
+    groups = tuple(re.escape(f"{PREFIX}.{flow.name}.{kind}") for kind in (CLASSIC, CONSUMER))
+    return DrillFlow(
+        **{
+            **{name: getattr(flow, name) for name in type(flow).model_fields if name in MirrorFlow.model_fields},
+            "name": flow.name + DRILL,
+            "real": flow.name,
+            "topics": topics,
+            "topics_exclude": (),
+            "groups": groups,
+            "groups_exclude": (),
+            "cut": Cut.END,
+            "strict": False,
+            "on_gap": "stop",
+            "on_recreated": "stop",
+            "on_foreign_writes": "stop",
+            "sync_group_offsets": False,
+            "emit_checkpoints": False,
+            "emit_offset_syncs": False,
+            "emit_heartbeats": False,
+            "sync_topics": TopicSync(),
+            "repoint": (),
+            "dag": DagSettings(),
+        }
+    )
+
+
+def journal_topic(flow: DrillFlow) -> str:
+    """Where a drill notes on the target what it is about to make, so that the next one knows what a dead one left."""
+    return f"{PREFIX}.{flow.real}.internal"
+
+
+def lease_group(flow: DrillFlow) -> str:
+    """Lock group of drills of one flow: one at a time."""
+    return f"mm2.{flow.name}.lease"

@@ -1,0 +1,154 @@
+"""What a drill makes on the two clusters, and taking all of it away again, also what a dead drill left.
+
+What is about to be made is noted on the target before it is made. So a topic of a drill's name that is not noted is
+somebody's own: it is never touched, and the drill is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
+from airflow_provider_mm2.mirror.drill.flow import PREFIX, DrillFlow, journal_topic, lease_group
+from airflow_provider_mm2.mirror.errors import DrillClash
+from airflow_provider_mm2.mirror.json_text import compact_json, json_object
+from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
+from airflow_provider_mm2.mirror.state_model import StateRecord
+
+KEY = b'{"kind":"drill"}'
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """What a drill of a flow makes.
+
+    :param pair: both clusters, in the flow's direction; topics and groups are made and deleted on either.
+    """
+
+    flow: DrillFlow
+    pair: ClusterPair
+    tick: Tick
+
+    @property
+    def sides(self) -> Mapping[str, TargetCluster]:
+        """Both clusters by alias, each with the right to make and delete."""
+        return {self.flow.source.alias: self.pair.turned().target, self.flow.target.alias: self.pair.target}
+
+    def topics_of(self, alias: str) -> dict[str, str]:
+        """The topics that applications use on one side, by their name on the source."""
+        policy, source = naming.policy_of(self.flow), self.flow.source.alias
+        names = self.flow.topics
+        return {name: name if alias == source else policy.format_remote_topic(source, name) for name in names}
+
+    def left(self) -> dict[str, dict[str, list[str]]]:
+        """All that is there of a drill, by alias: ``topics`` and ``groups``."""
+        return {alias: {"topics": self._topics(alias), "groups": self._groups(alias)} for alias in self.sides}
+
+    def begin(self) -> None:
+        """Note what is about to be made; what a dead drill left is taken away first.
+
+        :raises DrillClash: somebody else's topic has one of the names; nothing was changed.
+        """
+        known = self._noted()
+        if known is None:
+            taken = tuple(
+                f"{name} on {alias}" for alias in self.sides for name in self._topics(alias) if name.startswith(PREFIX)
+            )
+            mine = journal_topic(self.flow)
+            taken = tuple(name for name in taken if not name.startswith(f"{mine} on "))
+            if taken:
+                raise DrillClash(flow=self.flow.real, topics=taken)
+        else:
+            self.clean(keep_journal=True)
+        self._note(known)
+
+    def _noted(self) -> Mapping[str, object] | None:
+        """What a drill noted before; None: none is known."""
+        topic = journal_topic(self.flow)
+        if not self.pair.target.describe_topics([topic]):
+            return None
+        found: Mapping[str, object] | None = None
+        for record in self.pair.target.read_state(TopicPartition(topic, 0), self.tick):
+            if record.key == KEY:
+                found = None if record.value is None else json_object(record.value)
+        return found
+
+    def make_journal(self) -> None:
+        """The topic that the note goes to, which is also what one drill at a time holds."""
+        topic = journal_topic(self.flow)
+        if self.pair.target.describe_topics([topic]):
+            return
+        factor = self.flow.internal_replication_factor
+        settings = {"cleanup.policy": "compact"}
+        self.pair.target.create_topics(
+            [NewTopic(name=topic, partitions=1, replication_factor=factor, settings=settings)]
+        )
+
+    def _note(self, known: Mapping[str, object] | None) -> None:
+        without = [alias for alias, side in self.sides.items() if not side.describe_topics([naming.RENEWALS_TOPIC])]
+        document = known or {"version": VERSION, "without_renewals": without}
+        writer = self.pair.target.state_writer(naming.control_id(self.flow.name))
+        try:
+            writer.fence(self.tick)
+            value = compact_json(document)
+            writer.write([StateRecord(topic=journal_topic(self.flow), partition=0, key=KEY, value=value)], self.tick)
+        finally:
+            writer.close()
+
+    def clean(self, *, keep_journal: bool = False) -> None:
+        """Delete all that a drill of this flow makes; what is gone already is fine."""
+        noted = self._noted() or {}
+        without = noted.get("without_renewals", [])
+        for alias, side in self.sides.items():
+            journal = {journal_topic(self.flow)}
+            topics = set(self._topics(alias)) - journal
+            if isinstance(without, list) and alias in without and self._renewals_are_empty(side):
+                topics.add(naming.RENEWALS_TOPIC)
+            side.delete_topics(sorted(topics))
+            for group in self._groups(alias):
+                if group != lease_group(self.flow):
+                    side.delete_group(group, self.tick)
+        if not keep_journal:
+            self.pair.target.delete_topics([journal_topic(self.flow)])
+
+    def forget_lease(self) -> None:
+        """Delete the lock group of drills, once nobody holds it."""
+        self.pair.target.delete_group(lease_group(self.flow), self.tick)
+
+    def _renewals_are_empty(self, side: TargetCluster) -> bool:
+        """Whether nothing is kept in the topic that all flows to a target share."""
+        if not side.describe_topics([naming.RENEWALS_TOPIC]):
+            return False
+        newest = {
+            record.key: record.value for record in side.read_state(TopicPartition(naming.RENEWALS_TOPIC, 0), self.tick)
+        }
+        return all(value is None for value in newest.values())
+
+    def _topics(self, alias: str) -> list[str]:
+        side = self.sides[alias]
+        own = {*self.topics_of(alias).values(), journal_topic(self.flow)}
+        return sorted(name for name in side.list_topics() if name in own or self._is_state(name))
+
+    def _is_state(self, topic: str) -> bool:
+        """Whether a topic holds state of the drill's flow, or of its way home: no other flow can have such a name."""
+        return any(topic.startswith(f"{kind}.{self.flow.name}.") for kind in _STATE)
+
+    def _groups(self, alias: str) -> list[str]:
+        side = self.sides[alias]
+        return sorted(found.name for found in side.list_groups(every_kind=True) if self._is_own_group(found.name))
+
+    def _is_own_group(self, name: str) -> bool:
+        return name.startswith((f"{PREFIX}.{self.flow.real}.", f"mm2.{self.flow.name}."))
+
+
+_STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded")
+
+
+def names_left(left: Mapping[str, Mapping[str, list[str]]]) -> Iterator[str]:
+    """What is there, as people read it."""
+    for alias, kinds in left.items():
+        for kind, names in kinds.items():
+            yield from (f"{kind[:-1]} {name} on {alias}" for name in names)

@@ -1,0 +1,76 @@
+"""Drills on the real pair: measured, passed or failed by limits, and without a trace afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from typer.testing import CliRunner
+
+from airflow_provider_mm2.cli.main import app
+from airflow_provider_mm2.local.pair import LocalPair
+from tests.conftest import TopicName
+from tests.recovery.applications import LIMIT_S, make_topic, write_flow
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.fixture
+def flow(pair: LocalPair, topic_name: TopicName, tmp_path: Path) -> Path:
+    """Give a flow with a topic of its own, which no drill touches."""
+    topic = topic_name("orders")
+    make_topic(pair.addresses["source"], topic, 1, records=5)
+    return write_flow(tmp_path, topic, pair.addresses["source"], pair.addresses["target"])
+
+
+def drill(flow: Path, *words: str, code: int = 0) -> dict[str, Any]:
+    """``mm2 drill``; gives its document."""
+    called = CliRunner().invoke(app, ["drill", str(flow), *words, "--json"])
+    assert called.exit_code == code, [line for line in called.output.splitlines() if len(line) < 300]
+    document: dict[str, Any] = json.loads(called.stdout.splitlines()[-1])
+    return document
+
+
+def everything(pair: LocalPair, flow: Path) -> dict[str, set[str]]:
+    """All that has the flow's name on both clusters."""
+    found: dict[str, set[str]] = {}
+    for side in ("source", "target"):
+        admin = AdminClient({**pair.addresses[side]})
+        topics = {name for name in admin.list_topics(timeout=LIMIT_S).topics if flow.stem in name}
+        groups = {
+            each.group_id for each in admin.list_consumer_groups().result(LIMIT_S).valid if flow.stem in each.group_id
+        }
+        found[side] = topics | groups
+    return found
+
+
+def values(document: Mapping[str, Any], *names: str) -> list[Any]:
+    """Several of them."""
+    return [document[name] for name in names]
+
+
+def test_planned(flow: Path, pair: LocalPair) -> None:
+    """Nothing lost, repeated, skipped or out of order, in under a minute; home again; nothing is left."""
+    before = everything(pair, flow)
+    found = drill(flow, "--load", "3", "--failback")
+    assert values(found, "passed", "lost", "repeated", "skipped", "reordered", "rpo_s") == [True, 0, 0, 0, 0, 0.0]
+    assert found["mirrored"] == found["written"] > 500
+    assert 0 < found["rto_s"] < 60
+    assert sum(phase["seconds"] for phase in found["phases"]) < 60
+    assert found["left_behind"] == []
+    assert everything(pair, flow) == before
+
+
+def test_unplanned(flow: Path, pair: LocalPair) -> None:
+    """The loss is what lies in the window that the failover told."""
+    before = everything(pair, flow)
+    found = drill(flow, "--load", "3", "--unplanned")
+    assert values(found, "passed", "skipped", "reordered") == [True, 0, 0]
+    assert found["lost"] == found["rpo_records"] > 0
+    assert found["rpo_s"] > 0
+    assert {"name": "lost outside the window", "limit": 0, "value": 0, "passed": True} in found["limits"]
+    assert everything(pair, flow) == before
