@@ -1615,6 +1615,17 @@ class DrillClash(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class ExtraMissing(SettingsError):
+    """What is asked for needs packages that are not installed."""
+
+    extra: str
+    packages: tuple[str, ...]
+    found: ClassVar[str] = "packages are missing here: {packages}"
+    likely_cause: ClassVar[str] = "they come with the extra {extra!r}, which was not installed"
+    next_move: ClassVar[str] = "pip install 'airflow-provider-mm2[{extra}]'; nothing was written"
+
+
+@dataclass(kw_only=True, eq=False)
 class DrillFailed(MirrorError):
     """A drill could not be carried out."""
 

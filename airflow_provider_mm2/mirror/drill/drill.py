@@ -114,6 +114,7 @@ class Drill:
         :raises MirrorError: it could not be carried out.
         """
         started_ms, found = now_ms(), Found()
+        self._traces.check_names()
         self._traces.make_journal()
         with self._sole_drill(), Sampler((self._here, self._there)) as sampler:
             with self._clock.phase("set up"):

@@ -52,18 +52,28 @@ class Traces:
 
         :raises DrillClash: somebody else's topic has one of the names; nothing was changed.
         """
+        self.check_names()
         known = self._noted()
-        if known is None:
-            taken = tuple(
-                f"{name} on {alias}" for alias in self.sides for name in self._topics(alias) if name.startswith(PREFIX)
-            )
-            mine = journal_topic(self.flow)
-            taken = tuple(name for name in taken if not name.startswith(f"{mine} on "))
-            if taken:
-                raise DrillClash(flow=self.flow.real, topics=taken)
-        else:
+        if known is not None:
             self.clean(keep_journal=True)
         self._note(known)
+
+    def check_names(self) -> None:
+        """See that nobody's own topic has a name that a drill needs; only reads.
+
+        :raises DrillClash: one has.
+        """
+        if self._noted() is not None:
+            return
+        found = {alias: self._topics(alias) for alias in self.sides}
+        taken = tuple(
+            f"{name} on {alias}"
+            for alias, names in found.items()
+            for name in names
+            if name != journal_topic(self.flow) and name in self.topics_of(alias).values()
+        )
+        if taken:
+            raise DrillClash(flow=self.flow.real, topics=taken)
 
     def _noted(self) -> Mapping[str, object] | None:
         """What a drill noted before; None: none is known."""

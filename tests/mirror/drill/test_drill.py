@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import subprocess
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +18,14 @@ from typer.testing import CliRunner
 
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.local.wait import poll
 from tests.conftest import TopicName
+from tests.proof.conftest import SOAK
 from tests.recovery.applications import LIMIT_S, make_topic, write_flow
 
 pytestmark = pytest.mark.broker
+
+COMMAND = "import sys; from airflow_provider_mm2.cli.main import main; sys.argv = ['mm2', *sys.argv[1:]]; main()"
 
 
 @pytest.fixture
@@ -73,4 +82,35 @@ def test_unplanned(flow: Path, pair: LocalPair) -> None:
     assert found["lost"] == found["rpo_records"] > 0
     assert found["rpo_s"] > 0
     assert {"name": "lost outside the window", "limit": 0, "value": 0, "passed": True} in found["limits"]
+    assert everything(pair, flow) == before
+
+
+def test_killed_anywhere(flow: Path, pair: LocalPair) -> None:
+    """What a dead drill left the next one takes away; meanwhile a third is told that one is at work."""
+    before = everything(pair, flow)
+    chance = random.Random(3)  # noqa: S311
+    for _ in range(8 if SOAK else 2):
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "drill", str(flow), "--load", "3"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert poll(lambda: everything(pair, flow) != before, timeout_s=LIMIT_S)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(1, 15))
+        process.kill()
+        process.wait()
+    assert drill(flow, "--load", "1")["passed"]
+    assert everything(pair, flow) == before
+
+
+def test_somebodys_own_topic(flow: Path, pair: LocalPair) -> None:
+    """A topic of a drill's name that no drill made is not touched, and the drill is refused."""
+    mine = f"mm2-drill.{flow.stem}.plain"
+    make_topic(pair.addresses["source"], mine, 1, records=3)
+    before = everything(pair, flow)
+    refused = drill(flow, code=2)
+    assert refused["error"]["kind"] == "DrillClash"
+    assert refused["error"]["facts"]["topics"] == [f"{mine} on us"]
     assert everything(pair, flow) == before

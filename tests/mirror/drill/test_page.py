@@ -1,0 +1,126 @@
+"""A drill's page and its JUnit XML, made from a document alone."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, shown_number, summary_line
+from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace, Sample
+from airflow_provider_mm2.mirror.drill.tally import GroupTally
+from airflow_provider_mm2.mirror.flow import DrillSettings
+
+BEGAN = 1_700_000_000_000
+
+
+def report(*, missing: int = 0, repeated: int = 0, mode: str = "planned", **limits: Any) -> DrillReport:
+    """A drill of ten seconds, with one group."""
+    tally = GroupTally(
+        group="<app>", read_before=700, read_after=300, lost=missing, repeated=repeated, skipped=0, reordered=0
+    )
+    place = GroupPlace(group="<app>", topic="t", partition=0, source_offset=700, target_offset=701, exact=True)
+    return DrillReport(
+        flow="orders",
+        mode=mode,
+        started_ms=BEGAN,
+        cut_ms=BEGAN + 6000,
+        written=1000,
+        mirrored=1000 - missing,
+        lost_ms=tuple(BEGAN + 5000 + number for number in range(missing)),
+        window_ms=BEGAN + 4000,
+        loss_window="records stamped at some time or later",
+        groups=(tally,),
+        places=(place,),
+        first_read_ms={"<app>": BEGAN + 8500},
+        phases=(
+            DrillPhase(name="load", started_ms=BEGAN, ended_ms=BEGAN + 6000),
+            DrillPhase(name="failover: freeze", started_ms=BEGAN + 6000, ended_ms=BEGAN + 8250, counts_for_rto=True),
+        ),
+        samples=tuple(
+            Sample(at_ms=BEGAN + 250 * n, written=100 * n, mirrored=90 * n, read={"<app>": 80 * n}) for n in range(11)
+        ),
+        limits_given=DrillSettings(**limits),
+    )
+
+
+class Numbers(HTMLParser):
+    """Every number that a page shows, by its place in the document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what says where it comes from."""
+        given = dict(attrs)
+        if given.get("data-path"):
+            self.found[str(given["data-path"])] = str(given["data-value"])
+
+
+def at(document: Any, path: str) -> Any:
+    """The value of a path."""
+    for step in path.split("."):
+        document = document[int(step)] if step.isdigit() else document[step]
+    return document
+
+
+def test_every_number_is_the_documents() -> None:
+    """The page shows what the document has; names are text, whatever is in them; nothing is loaded from anywhere."""
+    document = report(missing=3, mode="unplanned", rto_s=30).to_json()
+    page = html_page(document, [json.loads(summary_line(document))] * 3)
+    numbers = Numbers()
+    numbers.feed(page)
+    assert len(numbers.found) > 30
+    assert numbers.found == {path: json.dumps(at(document, path)) for path in numbers.found}
+    assert "&lt;app&gt;" in page
+    assert "<app>" not in page
+    assert "<script" not in page
+    assert not [part for part in ("src=", 'href="http', "@import", "url(http") if part in page]
+    assert page.count("<figure") == 6
+
+
+def test_limits_as_test_cases() -> None:
+    """One test case a limit, failed where it was passed, and one for the groups."""
+    document = report(repeated=4, rto_s=1).to_json()
+    assert document["passed"] is False
+    root = ElementTree.fromstring(junit_xml(document))  # noqa: S314 - our own
+    cases = {case.get("name"): case.find("failure") is not None for case in root.iter("testcase")}
+    assert cases["lost"] is False
+    assert cases["repeated"] is True
+    assert cases["rto_s"] is True
+    assert cases["every group is at work on the target"] is False
+    (suite,) = root.iter("testsuite")
+    assert (suite.get("failures"), suite.get("tests")) == ("2", str(len(cases)))
+
+
+@pytest.mark.parametrize(
+    ("made", "passed"),
+    [
+        (report(), True),
+        (report(missing=1), False),
+        (report(missing=1, mode="unplanned"), True),
+        (report(missing=1, mode="unplanned", lost=0), False),
+        (report(missing=3, mode="unplanned", rpo_s=0.5), False),
+        (report(missing=3, mode="unplanned", rpo_s=1.5), True),
+        (report(rto_s=2), False),
+        (report(rto_s=3), True),
+        (report(repeated=1), False),
+    ],
+)
+def test_passed_or_not(made: DrillReport, passed: bool) -> None:
+    """A planned drill loses nothing; an unplanned one what lies in the window; limits say the rest."""
+    assert made.passed is passed
+
+
+def test_numbers_and_history() -> None:
+    """Numbers as people read them; a line of a history that is none is told."""
+    assert [shown_number(value) for value in (1234, 0.5, 12.0, None)] == ["1,234", "0.5", "12", "-"]
+    line = summary_line(report().to_json())
+    assert [each["flow"] for each in read_history([line, "", line], "orders")] == ["orders", "orders"]
+    assert read_history([line], "users") == []
+    with pytest.raises(ValueError, match="line 1 is not the summary"):
+        read_history(['{"flow": "orders"}'], "orders")
