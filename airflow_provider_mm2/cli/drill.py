@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,8 +17,7 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
 )
 from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
-from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, summary_line
-from airflow_provider_mm2.mirror.errors import ExtraMissing, FileNotWritable
+from airflow_provider_mm2.mirror.drill.files import check_extra, earlier_drills, write_files
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.run import stopper
 
@@ -59,9 +56,9 @@ def drill(
     from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
 
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
-        earlier = _earlier(history, load(flow).name)
-        check_extra(junit=junit, html=html)
+        check_extra(junit, html)
         loaded = load(flow)
+        earlier = earlier_drills(history, loaded.name)
         order = DrillOrder(mode=Mode.UNPLANNED if unplanned else Mode.PLANNED, load_s=seconds, failback=failback)
         with clusters(loaded) as pair:
             applications = {
@@ -70,7 +67,7 @@ def drill(
             at_work = Drill(loaded, pair, applications, owner=who(), tick=stopper(stop), report=say)
             report = at_work.run(order)
         document = report.to_json()
-        _write(document, earlier, json_out=json_out, junit=junit, html=html, history=history)
+        write_files(document, json_out=json_out, junit=junit, html=html, history=history, earlier=earlier)
     print_warnings(document["warnings"])
     if as_json:
         print_document(document)
@@ -78,49 +75,6 @@ def drill(
         _show(document)
     if not report.passed:
         raise typer.Exit(FOUND_SOMETHING)
-
-
-def check_extra(**asked: Path | None) -> None:
-    """See that what writes reports is installed, before anything is drilled.
-
-    :raises ExtraMissing: it is not.
-    """
-    missing = [name for name in ("jinja2", "junitparser", "pygal") if find_spec(name) is None]
-    if missing and any(asked.values()):
-        raise ExtraMissing(extra="drill", packages=tuple(missing))
-
-
-def _earlier(history: Path | None, flow: str) -> list[dict[str, Any]]:
-    if history is None or not history.exists():
-        return []
-    try:
-        return read_history(history.read_text(encoding="utf-8").splitlines(), flow)
-    except (OSError, ValueError) as error:
-        raise FileNotWritable(path=str(history), problem=str(error)) from error
-
-
-def _write(
-    document: dict[str, Any],
-    earlier: list[dict[str, Any]],
-    *,
-    json_out: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    history: Path | None,
-) -> None:
-    line = summary_line(document)
-    try:
-        if history is not None:
-            with history.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-        if json_out is not None:
-            json_out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        if junit is not None:
-            junit.write_text(junit_xml(document), encoding="utf-8")
-        if html is not None:
-            html.write_text(html_page(document, [*earlier, json.loads(line)]), encoding="utf-8")
-    except OSError as error:
-        raise FileNotWritable(path=str(error.filename), problem=error.strerror or str(error)) from error
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -1615,6 +1615,17 @@ class DrillClash(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class LimitPassed(MirrorError):
+    """A drill was carried out, and did not keep its limits."""
+
+    flow: str
+    limits: tuple[str, ...]
+    found: ClassVar[str] = "the drill of flow {flow!r} did not keep its limits: {limits}"
+    likely_cause: ClassVar[str] = "runs that are too far apart, a slow cluster, or limits that cannot be met"
+    next_move: ClassVar[str] = "read the drill's report; mirror more often, or change 'drill:' in the flow"
+
+
+@dataclass(kw_only=True, eq=False)
 class ExtraMissing(SettingsError):
     """What is asked for needs packages that are not installed."""
 

@@ -63,6 +63,7 @@ def test_defaults() -> None:
         "silence_limit_s": 60,
         "lso_stuck_s": 900,
         "repoint": (),
+        "drill": {"lost": None, "repeated": 0, "skipped": 0, "reordered": 0, "rpo_s": None, "rto_s": None},
     }
     assert (sync["create"], sync["grow"], sync["configs"]) == (True, True, True)
     assert (dag["timetable"], dag["catchup"], dag["paused"]) == ("trigger", False, None)

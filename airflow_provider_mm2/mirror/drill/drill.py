@@ -7,17 +7,18 @@ failback. One drill of a flow at a time; what a dead one left the next one takes
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from airflow_provider_mm2.mirror.clusters.applications import Applications, Written
+from airflow_provider_mm2.mirror.clusters.applications import Applications
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.drill.findings import Found, told
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow, journal_topic, lease_group
-from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace
+from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport
 from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbers_on
-from airflow_provider_mm2.mirror.drill.tally import count, missing, tally_group
+from airflow_provider_mm2.mirror.drill.tally import count
 from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
 from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -54,20 +55,6 @@ class DrillOrder:
     load_s: float = 10.0
     pause_s: float = 0.05
     failback: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class Found:
-    """What is collected on the way."""
-
-    written: Written = field(default_factory=Written)
-    later: Written = field(default_factory=Written)
-    before: Mapping[str, Mapping[TopicPartition, Sequence[int]]] = field(default_factory=dict)
-    after: Mapping[str, Mapping[TopicPartition, Sequence[int]]] = field(default_factory=dict)
-    mirrored: Mapping[TopicPartition, Sequence[int]] = field(default_factory=dict)
-    first_read_ms: dict[str, int | None] = field(default_factory=dict)
-    cut_ms: int = 0
-    failover: FailoverReport | None = None
 
 
 class Drill:
@@ -128,7 +115,15 @@ class Drill:
                 self._leave(quietly=False)
         self._traces.forget_lease()
         left = tuple(names_left(self._traces.left()))
-        return self._told(order, found, sampler, started_ms, left)
+        return told(
+            self.flow,
+            found,
+            mode=order.mode.value,
+            started_ms=started_ms,
+            phases=self._clock.phases,
+            samples=sampler.samples,
+            left=left,
+        )
 
     def _sole_drill(self) -> ExitStack:
         held = ExitStack()
@@ -277,54 +272,3 @@ class Drill:
             if there != list(numbers):
                 problem = f"{part}: {len(there)} of {len(numbers)} records came home, or not in order"
                 raise DrillFailed(flow=self.flow.real, phase="come home", problem=problem)
-
-    def _told(
-        self, order: DrillOrder, found: Found, sampler: Sampler, started_ms: int, left: tuple[str, ...]
-    ) -> DrillReport:
-        written = {part: list(numbers) for part, numbers in found.written.numbers.items()}
-        lost = missing(written, found.mirrored)
-        stamps = {
-            (part, number): stamp
-            for part, numbers in written.items()
-            for number, stamp in zip(numbers, found.written.stamps[part], strict=True)
-        }
-        for part, numbers in found.later.numbers.items():
-            written.setdefault(part, []).extend(numbers)
-        plan = None if found.failover is None else found.failover.plan
-        return DrillReport(
-            flow=self.flow.real,
-            mode=order.mode.value,
-            started_ms=started_ms,
-            cut_ms=found.cut_ms,
-            written=count(written),
-            mirrored=count(found.mirrored),
-            lost_ms=tuple(sorted(stamps[part, number] for part, numbers in lost.items() for number in numbers)),
-            window_ms=None if plan is None else plan.through_ms,
-            loss_window=None if found.failover is None else found.failover.to_json()["loss_window"],
-            groups=tuple(
-                tally_group(group, written, found.mirrored, found.before.get(group, {}), found.after.get(group, {}))
-                for group in groups_of(self.flow)
-            ),
-            places=tuple(self._places(found)),
-            first_read_ms=found.first_read_ms,
-            phases=tuple(self._clock.phases),
-            samples=tuple(sampler.samples),
-            limits_given=self.flow.drill,
-            left_behind=left,
-        )
-
-    @staticmethod
-    def _places(found: Found) -> list[GroupPlace]:
-        moves = {} if found.failover is None else found.failover.groups
-        return [
-            GroupPlace(
-                group=name,
-                topic=part.source.topic,
-                partition=part.source.partition,
-                source_offset=part.source_offset,
-                target_offset=part.offset,
-                exact=part.exact,
-            )
-            for name, move in moves.items()
-            for part in move.parts
-        ]

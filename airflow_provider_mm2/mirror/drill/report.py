@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
-from airflow_provider_mm2.mirror.flow import DrillSettings
+from airflow_provider_mm2.mirror.drill_settings import DrillSettings
 from airflow_provider_mm2.mirror.moments import show
 
 SCHEMA_VERSION = 1

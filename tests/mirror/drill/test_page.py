@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, shown_number, summary_line
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace, Sample
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
-from airflow_provider_mm2.mirror.flow import DrillSettings
+from airflow_provider_mm2.mirror.drill_settings import DrillSettings
 
+ROOT = Path(__file__).parents[3]
 BEGAN = 1_700_000_000_000
 
 
@@ -81,6 +84,13 @@ def test_every_number_is_the_documents() -> None:
     assert "<script" not in page
     assert not [part for part in ("src=", 'href="http', "@import", "url(http") if part in page]
     assert page.count("<figure") == 6
+
+
+def test_the_published_schema() -> None:
+    """The document is as its schema says, whatever came of the drill."""
+    schema = json.loads((ROOT / "docs" / "schemas" / "drill-1.json").read_text("utf-8"))
+    for made in (report(), report(missing=3, mode="unplanned", rto_s=1, rpo_s=0.1, lost=1)):
+        jsonschema.validate(json.loads(json.dumps(made.to_json())), schema)
 
 
 def test_limits_as_test_cases() -> None:
