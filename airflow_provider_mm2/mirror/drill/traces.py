@@ -6,16 +6,20 @@ somebody's own: it is never touched, and the drill is refused.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.drill.flow import PREFIX, DrillFlow, journal_topic, lease_group
-from airflow_provider_mm2.mirror.errors import DrillClash
+from airflow_provider_mm2.mirror.errors import DrillClash, GroupActive
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
+
+SESSION_S = 75.0
+"""Longer than a broker's default session of a consumer, 45 s."""
 
 KEY = b'{"kind":"drill"}'
 VERSION = 1
@@ -120,9 +124,26 @@ class Traces:
             side.delete_topics(sorted(topics))
             for group in self._groups(alias):
                 if group != lease_group(self.flow):
-                    side.delete_group(group, self.tick)
+                    self._delete_group(side, group)
         if not keep_journal:
             self.pair.target.delete_topics([journal_topic(self.flow)])
+
+    def _delete_group(self, side: TargetCluster, group: str) -> None:
+        """Delete a group; the broker counts a process that died among its members until its session is over.
+
+        :raises GroupActive: somebody is in it who is alive.
+        """
+        deadline = time.monotonic() + SESSION_S
+        while True:
+            try:
+                side.delete_group(group, self.tick)
+            except GroupActive:
+                if time.monotonic() > deadline:
+                    raise
+                self.tick()
+                time.sleep(0.5)
+            else:
+                return
 
     def forget_lease(self) -> None:
         """Delete the lock group of drills, once nobody holds it."""
