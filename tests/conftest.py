@@ -23,6 +23,7 @@ from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.hypothesis_profiles import load_profile
+from tests.java.class_archive import quick_java
 
 load_profile()
 
@@ -85,12 +86,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def _guarded(pytestconfig: pytest.Config) -> Path:
-    """Give the session's folder, everything in it tied to the session's life."""
+def _guarded(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """Give the session's folder, everything in it tied to the session's life, and Java quick to start."""
     kafka = pytestconfig.stash[_SESSION]
     kafka.folder.mkdir(parents=True, exist_ok=True)
     guard_folder(kafka.folder, owner_pid=kafka.owner_pid)
-    return kafka.folder
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in quick_java(kafka.folder / "class-archive").items():
+            patch.setenv(name, value)
+        yield kafka.folder
 
 
 @pytest.fixture(scope="session")
