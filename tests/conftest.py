@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,6 +27,11 @@ from tests.hypothesis_profiles import load_profile
 from tests.java.class_archive import quick_java
 
 load_profile()
+
+# An environment may say that compiled modules are not kept: then each worker and each of several hundred child
+# processes compiles everything again, which is most of what the short ones do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 MakeCluster = Callable[..., LocalCluster]
 TopicName = Callable[..., str]
