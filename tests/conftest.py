@@ -26,6 +26,7 @@ from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.hypothesis_profiles import load_profile
 from tests.java.class_archive import quick_java
+from tests.slow_first import slow_first
 
 load_profile()
 
@@ -75,11 +76,13 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that starts a broker and is not marked so: unmarked tests are pure."""
+    """Refuse a test that starts a broker and is not marked so: unmarked tests are pure. Let slow ones begin first."""
     for item in items:
         used = _BROKER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if used and item.get_closest_marker("broker") is None:
             raise pytest.UsageError(f"{item.nodeid} uses {sorted(used)} and is not marked broker")
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = slow_first(items, lambda item: item.get_closest_marker("slow") is not None, workers=workers)
 
 
 @pytest.hookimpl(trylast=True)

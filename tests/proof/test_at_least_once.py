@@ -65,12 +65,14 @@ def scenarios_at(new_truth: MakeTruth, start: Start, points: tuple[Point, ...]) 
     return scenarios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", sorted({point.step for point in WRITES}))
 def test_kill_at_each_write(new_truth: MakeTruth, start: Start, step: int) -> None:
     """A kill at any point of the steps that write repeats one chunk at most and loses nothing."""
     run_all(scenarios_at(new_truth, start, tuple(point for point in WRITES if point.step == step)))
 
 
+@pytest.mark.slow
 def test_kill_at_other_points(new_truth: MakeTruth, start: Start) -> None:
     """A kill where nothing of a chunk is under way repeats nothing: preparing, reading, leaving, groups."""
     points = list(READS)
@@ -157,6 +159,7 @@ FREEZES = (
 )
 
 
+@pytest.mark.slow
 def test_woken_after_its_successor(new_truth: MakeTruth, start: Start) -> None:
     """Nothing fences an attempt that slept, and still it loses nothing and takes no progress back when it wakes up."""
     run_all({f"{name}, {delay:.0f} ms": frozen_at(new_truth, start, BY_NAME[name], delay) for name, delay in FREEZES})
@@ -183,6 +186,7 @@ def changed_after_a_kill(new_truth: MakeTruth, start: Start, first: Delivery) ->
     return scenario
 
 
+@pytest.mark.slow
 def test_changed_after_kills(new_truth: MakeTruth, start: Start) -> None:
     """The way of delivery can be changed in both directions, whatever the attempt before left."""
     run_all({f"{first.value} first": changed_after_a_kill(new_truth, start, first) for first in Delivery})

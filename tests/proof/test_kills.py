@@ -56,6 +56,7 @@ def points_killed(step: int) -> list[Point]:
     return [point for point in points if point not in alike[1:-1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_kill_at_each_point(new_truth: MakeTruth, start: Start, step: int) -> None:
     """A kill at any point of a step, in the first chunk or a later one, costs a retry and nothing else (K03)."""

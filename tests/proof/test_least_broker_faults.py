@@ -38,6 +38,7 @@ def only(truth: Truth) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("brokers", "casualties"),
     [
