@@ -37,7 +37,10 @@ def quick_java(folder: Path) -> dict[str, str]:
     with locked(archive.with_suffix(".lock")):
         if not archive.exists():
             _make(archive, folder)
-    return {_VARIABLE: f"{_COMPILE_SOON} {_WARN_APART} -XX:SharedArchiveFile={archive}"}
+    options = f"{_COMPILE_SOON} {_WARN_APART}"
+    if archive.stat().st_size:
+        options += f' "-XX:SharedArchiveFile={archive}"'
+    return {_VARIABLE: options}
 
 
 def _archive() -> Path:
@@ -51,12 +54,15 @@ def _archive() -> Path:
 
 
 def _make(archive: Path, folder: Path) -> None:
-    """Have one broker live and end, which writes its classes down; the archive appears whole, by a rename."""
+    """Have one broker live and end, which writes its classes down; the archive appears whole, by a rename.
+
+    It is empty where Java wrote none, so that the next session does not try again.
+    """
     part = folder / "classes.jsa"
     write_down = f"-XX:ArchiveClassesAtExit={part}"
-    LocalCluster(folder / "broker", jvm_options=[*DEFAULT_JVM_OPTIONS, write_down]).start().stop(grace_s=60)
-    if part.exists():
-        whole = archive.with_suffix(".part")  # beside the archive: only there is a rename one step
-        shutil.copyfile(part, whole)
-        whole.rename(archive)
+    LocalCluster(folder / "broker", jvm_options=[*DEFAULT_JVM_OPTIONS, write_down]).start().stop(grace_s=300)
+    part.touch()
+    whole = archive.with_suffix(".part")  # beside the archive: only there is a rename one step
+    shutil.copyfile(part, whole)
+    whole.rename(archive)
     shutil.rmtree(folder)
