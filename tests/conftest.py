@@ -7,8 +7,10 @@ by a guard, so nothing is left when the session is killed.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -23,8 +25,15 @@ from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.hypothesis_profiles import load_profile
+from tests.java.class_archive import quick_java
+from tests.slow_first import slow_first
 
 load_profile()
+
+# An environment may say that compiled modules are not kept: then each worker and each of several hundred child
+# processes compiles everything again, which is most of what the short ones do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 MakeCluster = Callable[..., LocalCluster]
 TopicName = Callable[..., str]
@@ -56,12 +65,24 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["kafka_session"] = (str(session.folder), session.owner_pid)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the collector of garbage away from the modules and tests that stay: it took a tenth of the unit tests."""
+    gc.disable()
+    outcome = yield
+    gc.freeze()
+    gc.enable()
+    return outcome
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that starts a broker and is not marked so: unmarked tests are pure."""
+    """Refuse a test that starts a broker and is not marked so: unmarked tests are pure. Let slow ones begin first."""
     for item in items:
         used = _BROKER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if used and item.get_closest_marker("broker") is None:
             raise pytest.UsageError(f"{item.nodeid} uses {sorted(used)} and is not marked broker")
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = slow_first(items, lambda item: item.get_closest_marker("slow") is not None, workers=workers)
 
 
 @pytest.hookimpl(trylast=True)
@@ -85,12 +106,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def _guarded(pytestconfig: pytest.Config) -> Path:
-    """Give the session's folder, everything in it tied to the session's life."""
+def _guarded(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """Give the session's folder, everything in it tied to the session's life, and Java quick to start."""
     kafka = pytestconfig.stash[_SESSION]
     kafka.folder.mkdir(parents=True, exist_ok=True)
     guard_folder(kafka.folder, owner_pid=kafka.owner_pid)
-    return kafka.folder
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in quick_java(kafka.folder / "class-archive").items():
+            patch.setenv(name, value)
+        yield kafka.folder
 
 
 @pytest.fixture(scope="session")

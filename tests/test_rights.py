@@ -176,6 +176,7 @@ def assert_named_when_missing(settings: dict[str, str]) -> None:
             cluster.create_acls([rule])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
 def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path, delivery: str) -> None:
     """K80: a first run, and one over a topic that has grown and is set up otherwise, do with the rights of the page.

@@ -59,6 +59,7 @@ class Writer:
         self._stop.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["connect", "match"])
 def test_mirror_maker_is_taken_over(
     make_scenario: MakeScenario, pair: LocalPair, kafka_folder: Path, kind: str

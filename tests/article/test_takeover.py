@@ -29,6 +29,7 @@ OFFSETS_PARTITIONS = 25
 """Source: Kafka Connect, default of ``offset.storage.partitions``."""
 
 
+@pytest.mark.slow
 def test_mirror_maker_takes_over(mirrored: MirroredTopics, pair: LocalPair, kafka_folder: Path) -> None:
     """Told our progress, it copies what came since, once and in order, and translates by our offset syncs and its own.
 

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.broker
 SHARE = 0.002
 
 
+@pytest.mark.slow
 def test_quick_form(tmp_path: Path) -> None:
     """Each load is copied whole by the mirror and by the plain loop, and every figure of the table is there."""
     out = tmp_path / "bench.json"

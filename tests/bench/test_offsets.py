@@ -16,6 +16,7 @@ pytestmark = pytest.mark.broker
 NOTHING = {"median": 0, "max": 0}
 
 
+@pytest.mark.slow
 def test_quick_form(pair: LocalPair, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each of our positions is answered, nothing read again, skipped or missing; MirrorMaker 2 stands beside it."""
     out = tmp_path / "offsets.json"

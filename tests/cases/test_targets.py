@@ -123,6 +123,7 @@ def to(cluster: LocalCluster, make_scenario: MakeScenario) -> Scenario:
     return scenario
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_make_transactions(
     make_cluster: MakeCluster, make_scenario: MakeScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:

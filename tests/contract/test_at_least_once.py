@@ -299,6 +299,7 @@ def test_write_that_stops_leaves_its_first_turns(lab: Lab, state: TopicPartition
     assert keys(lab, state) == [b"first"]
 
 
+@pytest.mark.slow
 def test_write_that_is_refused_ends_there(lab: Lab, state: TopicPartition) -> None:
     """A record that cannot be written ends the write: nothing of a later turn is there."""
     writer = lab.pair.target.state_writer(lab.new_name())

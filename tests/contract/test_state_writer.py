@@ -98,6 +98,7 @@ def test_writers_of_two_ids(lab: Lab, state: TopicPartition) -> None:
     second.close()
 
 
+@pytest.mark.slow
 def test_nothing_is_visible_unless_all_is(lab: Lab, state: TopicPartition) -> None:
     """A write that fails at one record leaves none of the others."""
     writer = fenced_writer(lab, lab.new_name())

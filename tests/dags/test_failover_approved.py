@@ -135,6 +135,7 @@ class Api(AirflowApi):
         return str(self._call("GET", self._run).json()["state"])
 
 
+@pytest.mark.slow
 def test_yes_no_and_nothing(lab: RealLab, pair: LocalPair, kafka_folder: Path) -> None:
     """Approved it goes on to the end, refused or unanswered it is rolled back; every task may run again."""
     yes, no, nothing = (MirroredFlow(lab, pair) for _ in range(3))

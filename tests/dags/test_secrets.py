@@ -48,6 +48,7 @@ def lab(pair: LocalPair) -> Iterator[RealLab]:
     real.close()
 
 
+@pytest.mark.slow
 def test_no_secret_is_left_anywhere(lab: RealLab, pair: LocalPair, tmp_path: Path) -> None:
     """Runs that succeed, fail at connect, or are refused, all with debug logging, show none of the values."""
     topic = lab.new_name()

@@ -99,6 +99,7 @@ def moment_of(lines: list[dict[str, Any]], part: str) -> datetime:
     raise AssertionError(f"{part!r} is not in {[line.get('event') for line in lines]}")
 
 
+@pytest.mark.slow
 def test_a_killed_task_aborts_and_leaves_in_time(lab: RealLab, pair: LocalPair, kafka_folder: Path) -> None:
     """Marked as failed in the middle of a transaction, it is gone before the SIGKILL, and nothing of it is visible.
 

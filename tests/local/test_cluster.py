@@ -121,6 +121,7 @@ def test_killed_broker_comes_back_with_its_records(make_cluster: MakeCluster) ->
     assert configs["offsets.retention.minutes"].value == "7"
 
 
+@pytest.mark.slow
 def test_three_brokers_outlive_one(make_cluster: MakeCluster) -> None:
     """Of three brokers one may be killed: writes with all acknowledgements go on, and it joins again."""
     cluster = make_cluster(brokers=3)

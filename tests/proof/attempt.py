@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,13 +13,12 @@ from typing import Any
 
 import psutil
 
-from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.wait import poll
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from tests.proof.nursery import Nursery
 from tests.proof.points import Action, Fault
 from tests.proof.trap import mark_of, release_of
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120.0
 
 
@@ -56,7 +53,8 @@ class Outcome:
 class Attempt:
     """One child process that runs a flow once, perhaps with faults.
 
-    :param folder: its files go into a new folder below; its process is tied to ``folder``.
+    :param nursery: forks its process.
+    :param folder: its files go into a new folder below; what it starts is tied to ``folder``.
     :param owner: the name it holds leases under.
     :param shard: run this shard alone, as one of several tasks does; else the whole flow.
     :param until: the interval's end; else all there is.
@@ -65,6 +63,7 @@ class Attempt:
 
     def __init__(
         self,
+        nursery: Nursery,
         folder: Path,
         flow: MirrorFlow,
         *faults: Fault,
@@ -87,11 +86,7 @@ class Attempt:
         }
         job_file = self.folder / "job.json"
         job_file.write_text(json.dumps(job), encoding="utf-8")
-        self._process: subprocess.Popen[bytes] = processes.launch(
-            [sys.executable, "-m", "tests.proof.child", str(job_file)],
-            log_file=self.folder / "log",
-            env={**processes.mark_for_all(folder), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        self._process = nursery.begin(job_file, folder=folder, log_file=self.folder / "log")
 
     @property
     def running(self) -> bool:
@@ -165,9 +160,8 @@ class Attempt:
 
     def end(self) -> None:
         """See to it that its process is gone."""
-        if self.running:
-            self._process.kill()
-        self._process.wait()
+        self._process.kill()
+        assert poll(lambda: not self.running, timeout_s=LIMIT_S), self.folder.name
 
     def _until(self, condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
         assert poll(condition, timeout_s=limit_s, interval_s=0.02), f"no sign of {what}\n{self._story()}"

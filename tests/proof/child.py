@@ -1,4 +1,4 @@
-"""One attempt at a run in a process of its own: ``python -m tests.proof.child JOB``.
+"""One attempt at a run in a process of its own, forked by ``tests.proof.nursery``.
 
 JOB is a JSON file: the flow, the faults and the folder for the files that tell the test what happened. The outcome is
 written when the attempt ends by itself; an attempt that was killed leaves none.
@@ -10,7 +10,6 @@ import faulthandler
 import json
 import logging
 import signal
-import sys
 import traceback
 from datetime import datetime, timezone
 from pathlib import Path
@@ -66,7 +65,3 @@ def _attempt(job: dict[str, Any]) -> dict[str, Any]:
     finally:
         inner.close()
     return {"summary": summary}
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

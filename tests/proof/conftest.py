@@ -12,6 +12,7 @@ import pytest
 
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.proof.attempt import Attempt
+from tests.proof.nursery import Nursery
 from tests.proof.truth import Truth, make_truth
 
 MakeTruth = Callable[..., Truth]
@@ -31,13 +32,21 @@ def new_truth(pair: LocalPair) -> MakeTruth:
     return make
 
 
+@pytest.fixture(scope="session")
+def nursery(_guarded: Path) -> Iterator[Nursery]:
+    """Give the process that forks the attempts."""
+    made = Nursery(_guarded)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def start(kafka_folder: Path) -> Iterator[Start]:
+def start(nursery: Nursery, kafka_folder: Path) -> Iterator[Start]:
     """Start attempts: ``start(flow, fault=..., owner="second")``; all are gone after the test."""
     with ExitStack() as stack:
 
         def begin(*arguments: Any, **settings: Any) -> Attempt:
-            attempt = Attempt(kafka_folder, *arguments, **settings)
+            attempt = Attempt(nursery, kafka_folder, *arguments, **settings)
             stack.callback(attempt.end)
             return attempt
 

@@ -31,6 +31,7 @@ INSIDE_FLUSH = BY_NAME["step 6, inside copier.flush"]
 INSIDE_ADD = BY_NAME["step 7, inside copier.add"]
 
 
+@pytest.mark.slow
 def test_source_broker_dies(pair: LocalPair, make_cluster: MakeCluster, start: Start) -> None:
     """A source that is killed before or in mid copy and comes back is mirrored exactly, and nothing is written to it.
 
@@ -90,6 +91,7 @@ CASUALTIES: tuple[tuple[Choose, Point], ...] = (
 )
 
 
+@pytest.mark.slow
 def test_one_of_three_target_brokers_dies(
     pair: LocalPair, make_cluster: MakeCluster, start: Start, kafka_folder: Path
 ) -> None:
@@ -119,6 +121,7 @@ def test_one_of_three_target_brokers_dies(
             log.info("%s, %s: %s", choose.__name__, point.name, story)
 
 
+@pytest.mark.slow
 def test_only_target_broker_dies_in_commit(
     pair: LocalPair, make_cluster: MakeCluster, start: Start, kafka_folder: Path
 ) -> None:

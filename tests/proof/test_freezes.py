@@ -94,6 +94,7 @@ def chosen(part: int, parts: int, count: int) -> list[Freeze]:
 PARTS = 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_woken_when_no_longer_wanted(new_truth: MakeTruth, start: Start, part: int) -> None:
     """An attempt that wakes up under or after its successor harms nothing and judges nothing (K28)."""

@@ -38,11 +38,12 @@ def only(truth: Truth) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("brokers", "casualties"),
     [
-        (3, ((leader, INSIDE_FLUSH), (group_coordinator, INSIDE_COMMIT), (leader, INSIDE_COMMIT))),
-        (1, ((only, INSIDE_COPY), (only, INSIDE_COMMIT), (only, AFTER_COMMIT))),
+        (3, ((leader, INSIDE_FLUSH), (group_coordinator, INSIDE_COMMIT), *([(leader, INSIDE_COMMIT)] if SOAK else []))),
+        (1, ((only, INSIDE_COPY), (only, AFTER_COMMIT), *([(only, INSIDE_COMMIT)] if SOAK else []))),
     ],
     ids=["one of three", "the only one"],
 )

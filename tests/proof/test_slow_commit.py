@@ -51,6 +51,7 @@ def expire_in_silence(start: Start, truth: Truth, target: LocalCluster) -> str |
     return outcome.error
 
 
+@pytest.mark.slow
 def test_broker_falls_silent(pair: LocalPair, make_cluster: MakeCluster, start: Start, kafka_folder: Path) -> None:
     """A commit that timed out and one whose process died are not copied again; an expired one is, once (K30, K31)."""
     target = make_cluster()

@@ -28,6 +28,7 @@ def members(session: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_backfill_mirrors_each_month_once(kafka_folder: Path) -> None:
     """The shipped DAG, run for four month ends, mirrors every record once; no process stays behind."""
     flights = flights_of(FLIGHTS_SAMPLE)

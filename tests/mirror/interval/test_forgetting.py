@@ -15,7 +15,7 @@ from tests.mirror.interval.seed_world import GROUP, KEPT, SeedWorld
 
 @pytest.fixture(autouse=True)
 def _short_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.01)
+    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.0)
     monkeypatch.setattr(lease, "WAKE_POLL_S", 0.01)
 
 

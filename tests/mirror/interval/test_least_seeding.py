@@ -22,7 +22,7 @@ AT_SIX = "timestamp:2023-11-14T22:13:26Z"
 
 @pytest.fixture(autouse=True)
 def _short_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.01)
+    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.0)
     monkeypatch.setattr(lease, "WAKE_POLL_S", 0.01)
 
 

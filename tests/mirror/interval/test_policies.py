@@ -31,8 +31,8 @@ PART = TopicPartition("orders", 0)
 
 @pytest.fixture(autouse=True)
 def _short_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.01)
-    monkeypatch.setattr(health, "SECOND_LOOK_S", 0.01)
+    monkeypatch.setattr(admission, "SECOND_LOOK_S", 0.0)
+    monkeypatch.setattr(health, "SECOND_LOOK_S", 0.0)
     monkeypatch.setattr(lease, "WAKE_POLL_S", 0.01)
 
 

@@ -28,7 +28,7 @@ from tests.mirror.offsets.group_world import BASE_MS
 @pytest.fixture(autouse=True)
 def _short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (admission, health):
-        monkeypatch.setattr(module, "SECOND_LOOK_S", 0.01)
+        monkeypatch.setattr(module, "SECOND_LOOK_S", 0.0)
     monkeypatch.setattr(identity, "ABSENT_S", 0.01)
     monkeypatch.setattr(lease, "WAKE_POLL_S", 0.01)
 
