@@ -1,4 +1,5 @@
-# Only Python (3.10 or newer, with venv), make and a package index are needed: no Java, no Docker, no system packages.
+# Only Python (3.10 or newer, with venv), make and a package index are needed: no Java, no Docker; system packages for
+# test-system alone.
 # The interpreter of the virtual environments:   make test PYTHON=python3.12
 PYTHON ?= python3
 # How many tests run side by side: twice the processors, since most of the time a test waits for a broker.
@@ -12,7 +13,7 @@ PIP := -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit test-floor lint format bench bench-offsets soak lock clean venv
+.PHONY: help demo test unit test-floor lint format bench bench-offsets soak lock clean venv test-system
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -25,10 +26,14 @@ test: lint ## Lint and every test, with real Kafka and real Airflow
 	$(VENV)/bin/python $(TESTS)
 
 unit: $(VENV)/.installed ## What needs neither a broker nor Airflow's database: seconds
-	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not broker and not airflow"
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not broker and not airflow and not system"
 
 test-floor: $(FLOOR)/.installed ## The tests that import Airflow, on the oldest Airflow that is supported
 	$(FLOOR)/bin/python $(TESTS) $$($(FLOOR)/bin/python -m tests.importing_airflow)
+
+test-system: $(VENV)/.installed ## What is seen in a real browser; installs Debian's chromium where it is missing
+	.ci/debian-parts
+	$(VENV)/bin/python -m pytest -m system tests/system
 
 lint: $(VENV)/.installed ## ruff, mypy (strict) and the import contracts
 	$(VENV)/bin/ruff check --output-format=concise .
