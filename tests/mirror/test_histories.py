@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.interval import admission
 from tests.fakes.log import Outcome
+from tests.hypothesis_profiles import is_long
 from tests.mirror.histories import STEPS, TOPIC, History, Killed
 
 SECONDS = st.none() | st.integers(0, 60)
@@ -118,6 +119,8 @@ def test_histories() -> None:
     run_state_machine_as_test(
         Histories,
         settings=settings(
-            stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+            max_examples=settings().max_examples if is_long() else 25,
+            stateful_step_count=25,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         ),
     )
