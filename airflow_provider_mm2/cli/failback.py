@@ -127,12 +127,12 @@ def failback(
         report = None
         with clusters(reverse_of(forward)) as pair:
             coming = Failback(forward, pair, owner=who(), tick=stopper(stop), report=say)
+            if list_stranded is not None:
+                _write_list(coming, list_stranded)
             if act in (Act.PREPARE, Act.APPLY):
                 home = coming.prepare(stranded)
             elif act is Act.PREVIEW or (act is Act.STATUS and not coming.is_begun()):
                 home = coming.look()
-            if list_stranded is not None:
-                _write_list(coming, list_stranded)
             if act is not Act.PREPARE and (home is None or home.state == PREPARED):
                 report = done(failover_of(coming.reverse, pair, stop), act, order, yes=yes, approve=approve)
     document = _document(forward.name, home, report)

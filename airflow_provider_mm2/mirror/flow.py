@@ -93,13 +93,14 @@ class Chunk(FlowModel):
 class TopicSync(FlowModel):
     """What is carried over of a topic besides its records.
 
+    :param configs: its settings: always, never, or only to a topic that is created (``new``).
     :param use_defaults_from: what a topic on the target has where its source overrides nothing: the target's own, or
         the value that the source has.
     """
 
     create: StrictBool = True
     grow: StrictBool = True
-    configs: StrictBool = True
+    configs: StrictBool | Literal["new"] = True
     use_defaults_from: Literal["target", "source"] = "target"
     acls: StrictBool = False
     config_exclude: tuple[Pattern, ...] = DEFAULT_CONFIG_EXCLUDE

@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.clusters.naming import (
     REVERSE,
     HomewardIdentityReplicationPolicy,
     HomewardReplicationPolicy,
+    path_of,
     policy_of,
 )
 from airflow_provider_mm2.mirror.errors import NoWayHome
@@ -48,8 +49,8 @@ class ReverseFlow(MirrorFlow):
 def reverse_of(flow: MirrorFlow) -> ReverseFlow:
     """The way home of a flow.
 
-    MirrorMaker 2's topics are not written for it, and of topics' settings nothing is carried home: what was changed on
-    the target while it was the active side is for a person to judge.
+    MirrorMaker 2's topics are not written for it, and settings are carried home for new topics alone: what was changed
+    on the target while it was the active side is for a person to judge.
 
     :raises NoWayHome: its replication policy cannot be undone, or it is a way home itself.
     """
@@ -72,14 +73,14 @@ def reverse_of(flow: MirrorFlow) -> ReverseFlow:
                 *(_remote(prefix, pattern) for pattern in flow.topics_exclude),
                 *(re.escape(name) for name in sorted(beats)),
             ),
-            "replication_policy": f"{kind.__module__}.{kind.__qualname__}",
+            "replication_policy": path_of(kind),
             "cut": Cut.END,
             "strict": False,
             "emit_checkpoints": False,
             "emit_offset_syncs": False,
             "emit_heartbeats": False,
             "sync_group_offsets": False,
-            "sync_topics": TopicSync(configs=False),
+            "sync_topics": TopicSync(configs="new"),
             "forward": flow,
         }
     )

@@ -87,12 +87,20 @@ class HomewardReplicationPolicy(DefaultReplicationPolicy):
     """The default policy undone: a topic that was mirrored away comes home under its first name.
 
     No topic counts as remote: all that is selected is to come home. Only the mirror's own heartbeats go by the default.
+
+    :param home: alias that the names away begin with, which may have the separator in it; None: the part before it.
     """
 
+    def __init__(self, *, source_alias: str | None, separator: str, home: str | None = None) -> None:
+        super().__init__(source_alias=source_alias, separator=separator)
+        self.home = home
+
     def format_remote_topic(self, source_alias: str, topic: str) -> str:
-        """Take away the part before the first separator."""
-        _, found, name = topic.partition(self.separator)
-        return name if found else super().format_remote_topic(source_alias, topic)
+        """Take away alias and separator."""
+        head, found, name = topic.partition(self.separator)
+        prefix = f"{head if self.home is None else self.home}{self.separator}"
+        is_away = bool(found) and topic.startswith(prefix)
+        return topic[len(prefix) :] if is_away and name else super().format_remote_topic(source_alias, topic)
 
     def topic_source(self, topic: str) -> str | None:
         """None."""
@@ -120,7 +128,15 @@ def policy_of(flow: MirrorFlow) -> ReplicationPolicy:
 
     :raises PolicyNotUsable: the class path cannot be imported or made with the two keyword arguments.
     """
+    for kind in (HomewardReplicationPolicy, HomewardIdentityReplicationPolicy):
+        if flow.replication_policy == path_of(kind):
+            return kind(source_alias=flow.source.alias, separator=flow.separator, home=flow.target.alias)
     return make_policy(flow.replication_policy, source_alias=flow.source.alias, separator=flow.separator)
+
+
+def path_of(kind: type[ReplicationPolicy]) -> str:
+    """By which a flow names a policy that is a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def make_policy(path: str, *, source_alias: str | None, separator: str) -> ReplicationPolicy:

@@ -72,7 +72,7 @@ def plan_settings(flow: MirrorFlow, source: Settings, target: Settings, own: Own
 
     :param own: what is remembered as the mirror's own.
     """
-    if not flow.sync_topics.configs:
+    if flow.sync_topics.configs is not True:
         return SettingsPlan(changes={}, during=own, after=own, unknown=())
     wanted = {setting.name: setting for setting in _carried(flow, source)}
     changes: dict[str, str | None] = {}

@@ -17,11 +17,18 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import StateWriter, TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError, NothingRecorded, NothingToForget
+from airflow_provider_mm2.mirror.errors import (
+    FailbackRefused,
+    FlowNotPrepared,
+    MirrorError,
+    NothingRecorded,
+    NothingToForget,
+)
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
@@ -71,6 +78,7 @@ def forget_flow(
     :param topics: source topics, also such as the flow does not select any more; empty: the flow itself.
     :raises NothingRecorded: the flow never ran, or was forgotten before.
     :raises FlowFrozen: a failover holds the flow.
+    :raises FailbackRefused: it is a way home, and open.
     :raises NothingToForget: nothing is recorded of a topic.
     :raises LeaseHeld: a run is at work.
     """
@@ -78,6 +86,11 @@ def forget_flow(
     if record is None:
         raise NothingRecorded(flow=flow.name)
     check_open(record)
+    if isinstance(flow, ReverseFlow):
+        raise FailbackRefused(
+            flow=flow.forward.name,
+            problems=("its way home is open, and what it has recorded says what is home already: come home first",),
+        )
     known = read_shards(target, flow.name, record.shards, tick)
     strangers = tuple(sorted(set(topics) - {part.topic for part in known}))
     if strangers:

@@ -30,6 +30,7 @@ from airflow_provider_mm2.mirror.recovery.stranded import (
     list_stranded,
 )
 from airflow_provider_mm2.mirror.recovery.way_home import WayHome
+from airflow_provider_mm2.mirror.recovery.way_places import beginnings
 from airflow_provider_mm2.mirror.recovery.work import Report
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow, reverse_of
 from airflow_provider_mm2.mirror.state.control import control_lease
@@ -87,9 +88,9 @@ class Failback:
             home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
             latest = [ledger.latest for ledger in home.values()]
             return self._told(PREPARED, left, (), [(e.source, e.target, e.next_offset) for e in latest])
-        latest = [ledger.latest for ledger in ledgers.values()]
-        rows = [(entry.target, entry.source, entry.target_end) for entry in latest]
-        return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows)
+        begins, warnings = beginnings(self.reverse, self._pair, ledgers)
+        rows = [(part, begin.target, begin.offset) for part, begin in begins.items()]
+        return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows, warnings=warnings)
 
     def when_home(self) -> FailbackReport | None:
         """What is told once the flow is home and its way home is closed; None: it is not."""
@@ -130,33 +131,35 @@ class Failback:
         if not late and self._way.is_open(ledgers):
             return self.look()
         left = self._left(ledgers)
-        check_same(left.flow, left.notes, choice)
-        check_decided(left.flow, left.stranded(self._tick), choice)
+        check_same(self.flow.name, left.notes.values(), choice)
+        stranded = left.stranded(self._tick)
+        self._check(left, stranded, choice)
+        other = sorted({note.choice.value for note in left.notes.values() if note.is_done} - {choice and choice.value})
+        told = f"nothing is left to be decided on: it was before, and stays ({', '.join(other)})"
+        decided = (told,) if choice is not None and other and not stranded else ()
         with control_lease(left.flow, left.new, self._owner, self._tick) as lease:
             keep = lease.keeping(self._tick)
             copied = self._settle(left, choice, keep)
             settled = self._left(ledgers)
-            check_decided(left.flow, settled.stranded(keep), None)
-            if late:
-                self._report("handing over to the forward flow")
-            else:
-                self._report(f"opening the way home, {self.reverse.name}")
+            self._check(settled, settled.stranded(keep), None)
         if late:
+            self._report("handing over to the forward flow")
             self._way.hand_over({part: note.end for part, note in settled.notes.items()})
-            return self._told(HOME, settled, (), copied=copied)
+            return self._told(HOME, settled, (), warnings=decided, copied=copied)
+        self._report(f"opening the way home, {self.reverse.name}")
         warnings = self._way.open(forward, ledgers, lambda: self._see_none(ledgers))
         home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
         rows = [(entry.source, entry.target, entry.next_offset) for entry in (each.latest for each in home.values())]
-        return self._told(PREPARED, settled, (), rows, warnings=warnings, copied=copied)
+        return self._told(PREPARED, settled, (), rows, warnings=(*decided, *warnings), copied=copied)
 
     def _see_none(self, ledgers: Mapping[TopicPartition, PartitionLedger]) -> None:
         left = self._left(ledgers)
-        check_decided(left.flow, left.stranded(self._tick), None)
+        self._check(left, left.stranded(self._tick), None)
 
     def _settle(self, left: _Left, choice: Stranded | None, tick: Tick) -> int:
         """Decide and copy; gives how many records were copied."""
         stranded = left.stranded(tick)
-        check_decided(left.flow, stranded, choice)
+        self._check(left, stranded, choice)
         unfinished = [note for note in left.notes.values() if not note.is_done]
         if not stranded and not unfinished:
             return 0
@@ -172,12 +175,20 @@ class Failback:
                 tick=tick,
                 report=self._report,
             )
+            if choice is not None:
+                other = [note for note in unfinished if note.choice is not choice]
+                unfinished = [note for note in unfinished if note.choice is choice] + (
+                    work.decide_anew(other, choice) if other else []
+                )
             copied = work.carry_out(unfinished)
             if stranded and choice is not None:
                 copied += work.carry_out(work.decide(stranded, choice))
         finally:
             writer.close()
         return copied
+
+    def _check(self, left: _Left, stranded: Sequence[StrandedRange], choice: Stranded | None) -> None:
+        check_decided(self.flow.name, left.old.alias, stranded, choice)
 
     def _left(self, ledgers: Mapping[TopicPartition, PartitionLedger]) -> _Left:
         home, away = self._pair.target, self._pair.turned().target

@@ -50,6 +50,7 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     steps_of,
 )
 from airflow_provider_mm2.mirror.recovery.work import Report, Work, now_ms
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.control import control_lease
 
 log = logging.getLogger(__name__)
@@ -177,6 +178,9 @@ class Failover:
         :raises NotReopenable: somebody has written, or there is nothing to take back.
         :raises PlanChanged: the digest is another one.
         """
+        if isinstance(self.flow, ReverseFlow):
+            problem = f"all is home, and flow {self.flow.forward.name} mirrors again; fail that one over"
+            raise NotReopenable(flow=self.flow.name, problems=(problem,))
         with self._at_work(Order(mode=Mode.UNPLANNED)) as work:
             failover = work.journal.recorded.failover
             if failover is None or failover.stage is not Stage.CLOSED or not failover.order.ends_on_target:

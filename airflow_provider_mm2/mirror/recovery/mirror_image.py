@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from airflow_provider_mm2.mirror.json_text import compact_json
 from airflow_provider_mm2.mirror.model import Segment, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import split_segments
-from airflow_provider_mm2.mirror.state.rebase import FIRST_GENERATION, Place, opening
+from airflow_provider_mm2.mirror.state.rebase import FIRST_GENERATION, Place, ended, opening
 from airflow_provider_mm2.mirror.state.unfenced import claim
 from airflow_provider_mm2.mirror.state_model import Delivery, LedgerEntry, PartitionLedger
 
@@ -29,20 +29,21 @@ class Turned:
 
 
 def mirror_image(
-    ledger: PartitionLedger, before: PartitionLedger | None, place: Place, *, keep_older: bool = False
+    ledger: PartitionLedger | None, before: PartitionLedger | None, place: Place, *, keep_older: bool = False
 ) -> Turned:
     """A partition's ledger turned round, as a new generation of the opposite flow's.
 
     Entries that stand for expired records have no segments and are left out: the map begins later.
 
-    :param ledger: of the flow that is turned round.
+    :param ledger: of the flow that is turned round; None: it has nothing of the topics as they are now.
     :param before: what the opposite flow had recorded of the partition; None: nothing.
     :param place: of the opposite flow: its topics, where it goes on to copy, and where its target's log ends. What is
         mapped behind that offset is left out.
     :param keep_older: keep what ``before`` maps below all that ``ledger`` does: there it has expired since.
     """
     generation, sequence = FIRST_GENERATION, _behind(-1, place.delivery)
-    segments = [_cut(turned(segment), place.offset) for entry in ledger.entries for segment in entry.segments]
+    mapped = [] if ledger is None else [segment for entry in ledger.entries for segment in entry.segments]
+    segments = [_cut(turned(segment), place.offset) for segment in mapped]
     segments = [segment for segment in segments if segment.count > 0]
     if before is not None:
         generation, sequence = before.latest.generation + 1, _behind(before.latest.sequence, place.delivery)
@@ -88,15 +89,15 @@ def _entries(begin: LedgerEntry, segments: Sequence[Segment], place: Place) -> I
     groups = split_segments(segments, begin.first)
     first = begin.first
     for number, some in enumerate(groups):
-        is_last = number + 1 == len(groups)
-        end = place.offset if is_last else groups[number + 1][0].source_start
-        yield replace(
+        entry = replace(
             begin,
             first=first,
             segments=some,
-            next_offset=end,
-            target_end=place.target_end if is_last else some[-1].target_end,
             records=sum(segment.count for segment in some),
             sequence=begin.sequence + number,
         )
-        first = end
+        if number + 1 == len(groups):
+            yield from ended(entry, place)
+            return
+        first = groups[number + 1][0].source_start
+        yield replace(entry, next_offset=first, target_end=some[-1].target_end)

@@ -6,7 +6,7 @@ them; then they stay, or are copied to the new side: behind what is there, or to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,10 +14,16 @@ from itertools import islice
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
-from airflow_provider_mm2.mirror.errors import FailbackRefused, StrandedDecided, StrandedUndecided
-from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.errors import (
+    FailbackRefused,
+    StrandedDecided,
+    StrandedUndecided,
+    TargetTransactionOpen,
+)
+from airflow_provider_mm2.mirror.flow import MirrorFlow, TopicSync
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
-from airflow_provider_mm2.mirror.model import NewTopic, Record, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.interval.carried import carried_settings
+from airflow_provider_mm2.mirror.model import NewTopic, Record, TopicInfo, TopicPartition, TopicSetting
 from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded, StrandedNote, note_record
@@ -62,18 +68,18 @@ def find_stranded(
 
     Heartbeats are left out: they say nothing once their time is over.
 
-    :raises FailbackRefused: a transaction is open there, so that it is not known what will be a record.
+    :raises TargetTransactionOpen: a transaction is open there, so that it is not known what will be a record.
     """
     selected = select_topics(flow, naming.policy_of(flow), old.list_topics()).topics
     beats = mm2_topics.heartbeats_topic(naming.policy_of(flow))
     topics = old.describe_topics([name for name in selected if name != beats])
     parts = [TopicPartition(name, number) for name, info in topics.items() for number in range(info.partitions)]
     logs = old.log_offsets(parts) if parts else {}
-    open_at = tuple(
-        f"{part} has an open transaction at {log.stable}" for part, log in logs.items() if log.stable < log.end
-    )
-    if open_at:
-        raise FailbackRefused(flow=flow.name, problems=open_at)
+    for part, log in sorted(logs.items()):
+        if log.stable < log.end:
+            raise TargetTransactionOpen(
+                target_topic=part.topic, partition=part.partition, stable=log.stable, end=log.end
+            )
     found: list[StrandedRange] = []
     for part, log in sorted(logs.items()):
         info = topics[part.topic]
@@ -112,28 +118,31 @@ def list_stranded(
             yield from ((each.source, record) for record in records)
 
 
-def check_decided(flow: MirrorFlow, ranges: Sequence[StrandedRange], choice: Stranded | None) -> None:
+def check_decided(flow: str, alias: str, ranges: Sequence[StrandedRange], choice: Stranded | None) -> None:
     """Refuse to go on while nobody has said what becomes of stranded records.
+
+    :param flow: the forward flow, which people call.
+    :param alias: the side that they are on.
 
     :raises StrandedUndecided: with how many there are.
     """
     if ranges and choice is None:
         raise StrandedUndecided(
-            flow=flow.name,
-            alias=flow.source.alias,
+            flow=flow,
+            alias=alias,
             records=sum(each.records for each in ranges),
             partitions=tuple(f"{each.source} from {each.start:,}: {each.records:,}" for each in ranges[:10]),
         )
 
 
-def check_same(flow: MirrorFlow, notes: Mapping[TopicPartition, StrandedNote], choice: Stranded | None) -> None:
-    """Refuse another choice while an earlier one is not carried out.
+def check_same(flow: str, notes: Iterable[StrandedNote], choice: Stranded | None) -> None:
+    """Refuse another choice while some of an earlier one is copied already.
 
     :raises StrandedDecided: it is another one.
     """
-    for note in notes.values():
-        if not note.is_done and choice not in (None, note.choice):
-            raise StrandedDecided(flow=flow.name, asked=str(choice and choice.value), decided=note.choice.value)
+    for note in notes:
+        if not note.is_done and note.next_offset > note.start and choice not in (None, note.choice):
+            raise StrandedDecided(flow=flow, asked=str(choice and choice.value), decided=note.choice.value)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,7 +163,7 @@ class StrandedWork:
 
     def decide(self, ranges: Sequence[StrandedRange], choice: Stranded) -> list[StrandedNote]:
         """Put on record what was said of all ranges, in one write."""
-        places = self._places(ranges, choice)
+        places = self._places([each.source.topic for each in ranges], choice)
         notes = [
             StrandedNote(
                 topic=each.source.topic,
@@ -165,15 +174,35 @@ class StrandedWork:
                 records=each.records,
                 choice=choice,
                 next_offset=each.end if choice is Stranded.KEEP else each.start,
-                copied_to=places.get(each.source),
+                copied_to=places.get(each.source.topic),
                 by=self.by,
                 at_ms=now_ms(),
             )
             for each in ranges
         ]
+        self._record(notes)
+        return notes
+
+    def decide_anew(self, notes: Sequence[StrandedNote], choice: Stranded) -> list[StrandedNote]:
+        """Put another choice on record for what was decided and not begun."""
+        places = self._places([note.topic for note in notes], choice)
+        changed = [
+            replace(
+                note,
+                choice=choice,
+                copied_to=places.get(note.topic),
+                next_offset=note.end if choice is Stranded.KEEP else note.start,
+                by=self.by,
+                at_ms=now_ms(),
+            )
+            for note in notes
+        ]
+        self._record(changed)
+        return changed
+
+    def _record(self, notes: Sequence[StrandedNote]) -> None:
         incidents = [incident_record(self.flow.name, _incident(note)) for note in notes]
         self.writer.write([*incidents, *(note_record(self.flow.name, note, turn=1) for note in notes)], self.tick)
-        return notes
 
     def carry_out(self, notes: Sequence[StrandedNote]) -> int:
         """Copy what is left of it; gives how many records were copied."""
@@ -182,34 +211,45 @@ class StrandedWork:
             self._make_places(left)
         return sum(self._copy(note) for note in left)
 
-    def _places(self, ranges: Sequence[StrandedRange], choice: Stranded) -> dict[TopicPartition, str]:
-        """The topic on the new side for each partition."""
+    def _places(self, topics: Iterable[str], choice: Stranded) -> dict[str, str]:
+        """The topic on the new side for each topic."""
         if choice is Stranded.KEEP:
             return {}
         if choice is Stranded.QUARANTINE:
-            return {each.source: naming.stranded_topic(self.flow.name, each.source.topic) for each in ranges}
+            return {topic: naming.stranded_topic(self.flow.name, topic) for topic in topics}
         policy, alias = naming.policy_of(self.flow), self.flow.source.alias
-        return {each.source: policy.format_remote_topic(alias, each.source.topic) for each in ranges}
+        return {topic: policy.format_remote_topic(alias, topic) for topic in topics}
 
     def _make_places(self, notes: Sequence[StrandedNote]) -> None:
-        """Topics with the partitions that the copies need."""
-        wanted: dict[str, int] = {}
+        """Topics with the partitions that the copies need, which take and keep what the old ones do."""
         sources = self.old.describe_topics(sorted({note.topic for note in notes}))
-        for note in notes:
-            if note.copied_to is not None:
-                wanted[note.copied_to] = sources[note.topic].partitions
+        settings = self.old.topic_settings(list(sources))
+        wanted = {note.copied_to: note for note in notes if note.copied_to is not None}
         present = self.new.describe_topics(list(wanted))
-        factor = self.flow.replication_factor
         self.new.create_topics(
             [
-                NewTopic(name=name, partitions=count, replication_factor=factor, settings={})
-                for name, count in wanted.items()
+                NewTopic(
+                    name=name,
+                    partitions=sources[note.topic].partitions,
+                    replication_factor=self.flow.replication_factor,
+                    settings=self._settings(note, settings[note.topic]),
+                )
+                for name, note in wanted.items()
                 if name not in present
             ]
         )
         for name, info in present.items():
-            if info.partitions < wanted[name]:
-                self.new.grow_topic(name, wanted[name])
+            partitions = sources[wanted[name].topic].partitions
+            if info.partitions < partitions:
+                self.new.grow_topic(name, partitions)
+
+    def _settings(self, note: StrandedNote, source: Mapping[str, TopicSetting]) -> dict[str, str]:
+        """Settings of a topic that is made for copies; what is put aside is kept until somebody deletes it."""
+        carrying = self.flow.model_copy(update={"sync_topics": TopicSync()})
+        carried = carried_settings(carrying, source)
+        if note.choice is Stranded.QUARANTINE:
+            return {**carried, "cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+        return carried
 
     def _copy(self, note: StrandedNote) -> int:
         """Copy one partition, chunk by chunk, each in one transaction with how far it came."""

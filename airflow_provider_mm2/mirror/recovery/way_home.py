@@ -16,12 +16,12 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import FailbackRefused, FailoverUnderWay
 from airflow_provider_mm2.mirror.interval.shard_writer import shard_writer
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
-from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.recovery.journal import Journal, read_recorded
 from airflow_provider_mm2.mirror.recovery.mirror_image import Turned, mirror_image, progress_digest
 from airflow_provider_mm2.mirror.recovery.steps import Stage
+from airflow_provider_mm2.mirror.recovery.way_places import Beginning, Ledgers, beginnings, endings
 from airflow_provider_mm2.mirror.recovery.work import Detail, Report, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.control import control_lease
@@ -29,11 +29,8 @@ from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
 from airflow_provider_mm2.mirror.state.opened import Opened, opened_record, read_opened
-from airflow_provider_mm2.mirror.state.rebase import Place
 from airflow_provider_mm2.mirror.state.turns import in_turns
-from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord, PartitionLedger, StateRecord
-
-Ledgers = Mapping[TopicPartition, PartitionLedger]
+from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord, StateRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,20 +107,22 @@ class WayHome:
         :param forward: the forward flow's record.
         :param ledgers: its ledger.
         :param see_none: called last, before the gate is opened; raises where records have been stranded meanwhile.
-        :raises FailbackRefused: a topic on the active side is not the one that was mirrored to.
         """
         flow, pair, tick = self.flow, self.pair, self.tick
-        turned, warnings = self._turned(ledgers)
         ensure_state_topics(flow, pair)
         with control_lease(flow, pair.target, self.owner, tick) as lease:
             journal = Journal(pair.target, flow.name, lease, tick)
             try:
                 journal.open()
+                if self.is_open(ledgers):
+                    return ()
+                see_none()
                 shut = self._record(forward, frozen=True)
                 journal.set_gate(shut)
+                begins, warnings = beginnings(flow, pair, ledgers)
                 before = read_shards(pair.target, flow.name, shut.shards, tick)
                 for number in range(shut.shards):
-                    self._write_shard(number, shut.shards, turned, before)
+                    self._write_shard(number, shut.shards, begins, before)
                 see_none()
                 opened = Opened(digest=progress_digest(ledgers), by=self.owner, at_ms=now_ms())
                 moved = [moved_record(flow.name, name, None) for name in read_moved(pair.target, flow.name, tick)]
@@ -146,68 +145,20 @@ class WayHome:
             frozen=frozen,
         )
 
-    def _turned(self, ledgers: Ledgers) -> tuple[dict[TopicPartition, tuple[PartitionLedger, Place]], tuple[str, ...]]:
-        """What is turned round: by partition of the way home's source, the forward ledger and where it goes on."""
-        latest = [ledger.latest for ledger in ledgers.values()]
-        away = self.pair.source.describe_topics(sorted({entry.target_topic for entry in latest}))
-        home = self.pair.target.describe_topics(sorted({entry.topic for entry in latest}))
-        problems, warnings = [], []
-        kept: dict[TopicPartition, PartitionLedger] = {}
-        for part, ledger in sorted(ledgers.items()):
-            entry = ledger.latest
-            if entry.target_topic not in away or away[entry.target_topic].topic_id != entry.target_topic_id:
-                problems.append(f"topic {entry.target_topic!r} was deleted or made anew since it was mirrored to")
-            elif part.topic not in home or home[part.topic].topic_id != entry.source_topic_id:
-                warnings.append(
-                    f"topic {part.topic!r} was deleted or made anew on {self.pair.target.alias!r}: all comes"
-                )
-            else:
-                kept[entry.target] = ledger
-        if problems:
-            raise FailbackRefused(flow=self.flow.forward.name, problems=tuple(dict.fromkeys(problems)))
-        sources = [ledger.latest.source for ledger in kept.values()]
-        ends = self.pair.target.log_offsets(sources) if sources else {}
-        for ledger in kept.values():
-            end, mirrored = ends[ledger.latest.source].end, ledger.latest.next_offset
-            if end < mirrored:
-                what = f"{ledger.latest.source} on {self.pair.target.alias!r} ends at {end:,} and was mirrored to"
-                warnings.append(f"{what} {mirrored:,}: it has lost records, which come home again")
-        return {
-            part: (ledger, self._place_home(ledger, away, home, ends[ledger.latest.source]))
-            for part, ledger in kept.items()
-        }, tuple(dict.fromkeys(warnings))
-
-    def _place_home(
-        self, ledger: PartitionLedger, away: Mapping[str, TopicInfo], home: Mapping[str, TopicInfo], log: LogOffsets
-    ) -> Place:
-        entry = ledger.latest
-        is_whole = log.end >= entry.next_offset
-        return Place(
-            source=entry.target,
-            target=entry.source,
-            source_topic=away[entry.target_topic],
-            target_topic=home[entry.topic],
-            source_cluster_id=self.pair.source.cluster_id(),
-            offset=entry.target_end if is_whole else OffsetMap.of(ledger).to_target(log.end),
-            target_end=log.end,
-            delivery=self.flow.delivery,
-        )
-
     def _write_shard(
         self,
         number: int,
         shards: int,
-        turned: Mapping[TopicPartition, tuple[PartitionLedger, Place]],
+        begins: Mapping[TopicPartition, Beginning],
         before: Ledgers,
     ) -> None:
         written: dict[TopicPartition, Turned] = {}
-        for part in {*turned, *before}:
+        for part in {*begins, *before}:
             if naming.shard_of(part, shards) != number:
                 continue
-            old = before.get(part)
-            if part in turned:
-                ledger, place = turned[part]
-                written[part] = mirror_image(ledger, old, place)
+            old, begin = before.get(part), begins.get(part)
+            if begin is not None and begin.place is not None:
+                written[part] = mirror_image(begin.ledger, old, begin.place)
             elif old is not None:
                 written[part] = Turned(entries=(), removed=old.entries)
         if not written:
@@ -234,10 +185,10 @@ class WayHome:
                     return {"forward": "open already"}
                 home = read_shards(self.pair.target, self.flow.name, self.flow.shards, tick)
                 standing = read_shards(pair.target, forward.name, record.shards, tick)
-                places = self._places_away(home, decided)
+                places = endings(self.flow, self.pair, home, decided)
                 for number in range(record.shards):
                     some = {
-                        place.source: mirror_image(home[part], standing.get(place.source), place, keep_older=True)
+                        place.source: mirror_image(home.get(part), standing.get(place.source), place, keep_older=True)
                         for part, place in places.items()
                         if naming.shard_of(place.source, record.shards) == number
                     }
@@ -263,26 +214,6 @@ class WayHome:
                     journal.set_gate(journal.record, extra=[opened_record(self.flow.name, replace(known, owes=False))])
             finally:
                 journal.close()
-
-    def _places_away(self, home: Ledgers, decided: Mapping[TopicPartition, int]) -> dict[TopicPartition, Place]:
-        """Where the forward flow goes on, by partition of the way home's source."""
-        latest = {part: ledger.latest for part, ledger in home.items()}
-        here = self.pair.target.describe_topics(sorted({entry.target_topic for entry in latest.values()}))
-        there = self.pair.source.describe_topics(sorted({entry.topic for entry in latest.values()}))
-        return {
-            part: Place(
-                source=entry.target,
-                target=part,
-                source_topic=here[entry.target_topic],
-                target_topic=there[entry.topic],
-                source_cluster_id=self.pair.target.cluster_id(),
-                offset=entry.target_end,
-                target_end=max(entry.next_offset, decided.get(part, 0)),
-                delivery=self.flow.forward.delivery,
-            )
-            for part, entry in latest.items()
-            if entry.target_topic in here and entry.topic in there
-        }
 
 
 def _records(

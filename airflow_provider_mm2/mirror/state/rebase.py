@@ -58,30 +58,30 @@ def rebase(ledger: PartitionLedger | None, place: Place) -> Rebased:
     is_same_log &= latest.target_topic_id == place.target_topic.topic_id
     sequence = _next(latest.sequence, place)
     if is_same_log and place.offset >= latest.next_offset:
-        moved = replace(
-            latest,
-            next_offset=place.offset,
-            target_end=place.target_end,
-            leader_epoch=latest.leader_epoch if place.offset == latest.next_offset else None,
-            pending=None,
-            sequence=sequence,
-        )
-        return Rebased(ledger=PartitionLedger(entries=(*ledger.entries[:-1], moved)), unwritten=(moved,), removed=())
+        epoch = latest.leader_epoch if place.offset == latest.next_offset else None
+        moved = ended(replace(latest, leader_epoch=epoch, pending=None, sequence=sequence), place)
+        return Rebased(ledger=PartitionLedger(entries=(*ledger.entries[:-1], *moved)), unwritten=moved, removed=())
     generation = latest.generation + 1
     kept = _below(ledger, place.offset) if is_same_log else ()
     if not kept:
         return _all_new((opening(place, generation, sequence),), ledger.entries)
     *earlier, last = (replace(entry, generation=generation) for entry in kept)
-    end = replace(
-        last,
-        next_offset=place.offset,
-        target_end=place.target_end,
-        leader_epoch=None,
-        pending=None,
-        through_ms=None,
-        sequence=sequence,
-    )
-    return _all_new((*earlier, end), ledger.entries)
+    end = ended(replace(last, leader_epoch=None, pending=None, through_ms=None, sequence=sequence), place)
+    return _all_new((*earlier, *end), ledger.entries)
+
+
+def ended(last: LedgerEntry, place: Place) -> tuple[LedgerEntry, ...]:
+    """A partition's last entry, ending at a place; in two where its end would pass for something else.
+
+    One offset behind its last record the target's end is foretold for the marker of the entry's own transaction. Where
+    somebody else's record lies there, which a person or a policy has accepted, the end stands in an entry of its own.
+    """
+    whole = replace(last, next_offset=place.offset, target_end=place.target_end)
+    if not last.segments or place.target_end != last.segments[-1].target_end + 1:
+        return (whole,)
+    mapped = replace(last, next_offset=last.segments[-1].source_end, target_end=last.segments[-1].target_end)
+    rest = replace(whole, first=mapped.next_offset, segments=(), records=0, sequence=last.sequence + 1)
+    return (mapped, rest)
 
 
 def opening(place: Place, generation: int, sequence: int) -> LedgerEntry:

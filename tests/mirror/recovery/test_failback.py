@@ -7,14 +7,18 @@ import pytest
 from airflow_provider_mm2.mirror.errors import (
     FailbackRefused,
     FlowFrozen,
+    NotReopenable,
     StrandedDecided,
     StrandedUndecided,
     WayHomeNotPrepared,
 )
+from airflow_provider_mm2.mirror.flow import ClusterSettings
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.failback_report import NOT_PREPARED, PREPARED
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
-from airflow_provider_mm2.mirror.recovery.stranded import HEADER
+from airflow_provider_mm2.mirror.recovery.stranded import HEADER, StrandedWork
+from airflow_provider_mm2.mirror.reverse_flow import reverse_of
+from airflow_provider_mm2.mirror.run import forget_progress
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 from tests.fakes.cluster import FakeCluster
 from tests.mirror.recovery.failover_world import order
@@ -73,6 +77,19 @@ def test_round_and_round(world: HomeWorld) -> None:
 
 
 @pytest.mark.parametrize("choice", list(Stranded))
+def test_a_single_stranded_record(world: HomeWorld, choice: Stranded) -> None:
+    """It lies where the marker of a transaction of ours would, and is no stranger's for that; on either way."""
+    world.produce(1)
+    world.fail_over()
+    world.write(world.pair.eu, world.away, 1)
+    world.come_home(choice)
+    assert world.home()[:102] == list(range(102))
+    world.produce(1)
+    world.run()
+    assert world.values(world.pair.eu, world.away)[-1] == 102
+
+
+@pytest.mark.parametrize("choice", list(Stranded))
 def test_stranded(world: HomeWorld, choice: Stranded) -> None:
     """K45: they are listed, nothing is written before somebody has said what becomes of them."""
     world.produce(5)
@@ -119,7 +136,7 @@ def test_more_stranded_than_was_decided(world: HomeWorld) -> None:
     with pytest.raises(StrandedUndecided) as refused:
         world.failback(late).prepare(Stranded.KEEP)
     assert refused.value.records == 2
-    with pytest.raises(FlowFrozen):
+    with pytest.raises(WayHomeNotPrepared):
         world.run_home()
     assert world.failback().look().stranded_records == 2
     world.come_home(Stranded.KEEP)
@@ -197,3 +214,103 @@ def test_the_other_side_dies_on_the_way_home(world: HomeWorld) -> None:
         *range(110, 113),
     ]
     assert world.home() == [*range(104), *range(110, 113)]
+
+
+def test_two_people_prepare(world: HomeWorld) -> None:
+    """The second one finds the way home open, also when it slept while the first one brought something home."""
+    world.fail_over()
+    world.write(world.pair.eu, world.away, 5)
+
+    def other(line: str) -> None:
+        if line.startswith("opening the way home"):
+            world.prepare()
+            world.run_home()
+
+    assert world.failback(other).prepare(None).state == PREPARED
+    world.run_home()
+    assert world.home() == list(range(105))
+
+
+def test_an_alias_with_the_separator_in_it() -> None:
+    """The whole alias is taken away from the names, not what stands before the first separator."""
+    world = HomeWorld(separator="-", source=ClusterSettings(alias="us-1", settings={"bootstrap.servers": "nowhere:1"}))
+    world.fail_over()
+    world.write(world.pair.eu, "us-1-orders", 3)
+    world.come_home()
+    assert world.home() == list(range(103))
+
+
+def test_a_topic_that_is_gone_or_made_anew_away(world: HomeWorld) -> None:
+    """A topic that was deleted on the active side is left out; one that was made anew comes home whole, behind."""
+    world.pair.us.create_topic("orders2", 1)
+    world.produce(5, topic="orders2")
+    world.run()
+    world.fail_over()
+    other = world.away + "2"
+    world.pair.eu.delete_topic(other)
+    assert f"topic {other!r} is gone from 'eu'" in world.failback().look().warnings[0]
+    world.pair.eu.create_topic(other, 1)
+    world.write(world.pair.eu, other, 2)
+    world.write(world.pair.eu, world.away, 1)
+    assert "was made anew: all of it comes home" in world.failback().look().warnings[0]
+    world.come_home()
+    assert world.home() == [*range(100), 107]
+    assert world.values(world.pair.us, "orders2") == list(range(100, 107))
+
+
+def test_both_sides_have_what_was_never_mirrored(world: HomeWorld) -> None:
+    """Records on either side of a new topic: what is at home is decided on, what is away comes behind it."""
+    world.fail_over()
+    world.pair.us.create_topic("orders3", 1)
+    world.produce(2, topic="orders3")
+    world.pair.eu.create_topic(world.away + "3", 1)
+    world.write(world.pair.eu, world.away + "3", 3)
+    seen = world.failback().look()
+    assert (seen.stranded_records, {each.target.topic for each in seen.coming}) == (2, {"orders3"})
+    world.come_home(Stranded.KEEP)
+    assert world.values(world.pair.us, "orders3") == list(range(100, 105))
+    world.produce(1, topic="orders3")
+    world.run()
+    assert world.values(world.pair.eu, world.away + "3")[-1] == 105
+
+
+def test_another_choice_before_anything_is_copied(world: HomeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A choice that could not be carried out at all may be changed."""
+    world.produce(5)
+    world.fail_over()
+
+    def broken(*_: object) -> int:
+        raise RuntimeError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StrandedWork, "carry_out", broken)
+        with pytest.raises(RuntimeError):
+            world.prepare(Stranded.QUARANTINE)
+    world.come_home(Stranded.KEEP)
+    assert world.home() == list(range(105))
+    assert "mm2-stranded.f.orders.internal" not in world.pair.eu.topics
+
+
+def test_what_a_way_home_does_not_take(world: HomeWorld) -> None:
+    """While it is open its progress is not forgotten; once all is home its failover is not taken back."""
+    world.fail_over()
+    world.prepare()
+    with pytest.raises(FailbackRefused, match="its way home is open"):
+        forget_progress(reverse_of(world.flow), world.pair.turned(), apply=True)
+    world.homeward().start(order(), approve=True)
+    with pytest.raises(NotReopenable, match="all is home"):
+        world.homeward().reopen()
+
+
+def test_a_new_topic_when_the_other_side_died(world: HomeWorld) -> None:
+    """What was stranded there in a topic that never came home stops nothing afterwards."""
+    world.fail_over()
+    world.prepare()
+    world.run_home()
+    world.pair.eu.create_topic(world.away + "4", 1)
+    world.write(world.pair.eu, world.away + "4", 2)
+    world.homeward().start(order(Mode.UNPLANNED), approve=True)
+    world.prepare(Stranded.COPY)
+    world.produce(1)
+    world.run()
+    assert world.values(world.pair.us, "orders4") == [100, 101]
