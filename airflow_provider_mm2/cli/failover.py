@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from threading import Event
@@ -112,6 +114,8 @@ def failover(
         }
         act = one_of(given)
         check_words(act, yes=yes, approve=approve)
+        asked = {"--unplanned": unplanned, "--group": group, "--topic": topic, "--force": force}
+        check_recorded(act, {**asked, "--no-repoint": no_repoint, **waits(quiet, stop_wait, confirm_wait)})
         loaded = load(flow)
         order = Order(
             mode=Mode.UNPLANNED if unplanned else Mode.PLANNED,
@@ -132,9 +136,27 @@ def failover(
         print_document(document)
     else:
         show_failover(document, report.not_moved)
-        typer.echo(_next(document, act, f"mm2 failover {document['flow']}"))
+        only = [("--group", name) for name in group or ()] + [("--topic", name) for name in topic or ()]
+        words = "".join(f" {option} {shlex.quote(name)}" for option, name in only)
+        typer.echo(_next(document, act, f"mm2 failover {document['flow']}", words))
     if report.not_moved:
         raise typer.Exit(FOUND_SOMETHING)
+
+
+def waits(quiet: int, stop_wait: int, confirm_wait: int) -> dict[str, object]:
+    """Those of the waiting times that are not the usual ones."""
+    return {"--quiet": quiet != 5, "--stop-wait": stop_wait != 120, "--confirm-wait": confirm_wait != 0}
+
+
+def check_recorded(act: Act, given: Mapping[str, object]) -> None:
+    """Refuse what counts only when a failover begins, and would be passed over.
+
+    :raises OptionsDisagree: such an option is given with another call.
+    """
+    extra = tuple(option for option, value in given.items() if value)
+    if act not in (Act.PREVIEW, Act.APPLY) and extra:
+        problem = "it is recorded when a failover begins, and counts to its end; roll back and begin anew to change it"
+        raise OptionsDisagree(options=(*extra, act.value), problem=problem)
 
 
 def who() -> str:
@@ -217,8 +239,8 @@ def done(at_work: Failover, act: Act, order: Order, *, yes: bool, approve: str |
     return at_work.preview(order)
 
 
-def _next(document: dict[str, Any], act: Act, call: str) -> str:
-    """What there is to do now, in a line to copy."""
+def _next(document: dict[str, Any], act: Act, call: str, words: str) -> str:
+    """What there is to do now, in a line to copy; ``words`` are those that the preview was asked with."""
     if act is Act.REOPEN and document["state"] == Stage.CLOSED.value:
         approve = f"{call} --reopen --approve {document['plan_digest']}"
         return f"nothing was written; `{approve}` makes the source active again"
@@ -226,5 +248,5 @@ def _next(document: dict[str, Any], act: Act, call: str) -> str:
         return f"flow {document['flow']} never failed over; its {document['active_side']} is the active side"
     if document["state"] == "preview":
         unplanned = " --unplanned" if document["mode"] == Mode.UNPLANNED.value else ""
-        return f"nothing was written; `{call}{unplanned} --apply` begins"
+        return f"nothing was written; `{call}{unplanned}{words} --apply` begins"
     return next_of(document, call)

@@ -65,7 +65,9 @@ def print_table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
         return f"{value:,}"
     # A group may be called anything: what would move the cursor is shown as an escape.
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))

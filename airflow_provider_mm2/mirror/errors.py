@@ -788,8 +788,13 @@ class FlowFrozen(MirrorError):
     active_side: str
     frozen: bool
     found: ClassVar[str] = "flow {flow!r} may not run: active side is the {active_side}, frozen is {frozen}"
-    likely_cause: ClassVar[str] = "a failover is under way or has moved the applications to the target"
-    next_move: ClassVar[str] = "finish or roll back the failover; records written to the target are safe"
+    likely_cause: ClassVar[str] = (
+        "a failover is under way (frozen), or has moved the applications to the target, which is the active side now"
+    )
+    next_move: ClassVar[str] = (
+        "see 'mm2 failover {flow} --status': one under way is finished by --resume or undone by --rollback; when the "
+        "target is active, 'mm2 failback' brings home what it has taken; records written to the target are safe"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -1442,6 +1447,19 @@ class NotOfTheFlow(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class SourceGone(RetriableError):
+    """The source of a planned failover does not answer."""
+
+    flow: str
+    problem: str
+    found: ClassVar[str] = "a planned failover of flow {flow!r} needs its source, which does not answer: {problem}"
+    likely_cause: ClassVar[str] = "the source is down or cut off, which is what an unplanned failover is for"
+    next_move: ClassVar[str] = (
+        "if it is gone: 'mm2 failover {flow} --unplanned', which never speaks to it; else try again once it answers"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
 class SourceNotQuiet(RetriableError):
     """Somebody writes to the source, so a planned failover would leave records behind."""
 
@@ -1484,7 +1502,9 @@ class PlanChanged(MirrorError):
     found: ClassVar[str] = (
         "the failover of flow {flow!r} is not any more what was approved, in {count} place(s): {differences}"
     )
-    likely_cause: ClassVar[str] = "somebody moved offsets on the target meanwhile, or the digest is of another plan"
+    likely_cause: ClassVar[str] = (
+        "a mistyped digest or one of another plan; or applications wrote, read or moved offsets since the plan was made"
+    )
     next_move: ClassVar[str] = (
         "find out who; `mm2 failover {flow} --rollback` undoes what was done, and a new failover shows a new plan"
     )
@@ -1525,9 +1545,12 @@ class NotReopenable(MirrorError):
     problems: tuple[str, ...]
     found: ClassVar[str] = "the failover of flow {flow!r} cannot be taken back: {problems}"
     likely_cause: ClassVar[str] = (
-        "applications have worked on the target since, and the source does not have what they wrote"
+        "applications have worked on the target since, and the source does not have what they wrote; or nothing as a "
+        "whole has moved"
     )
-    next_move: ClassVar[str] = "come home by `mm2 failback {flow}`, which brings it over"
+    next_move: ClassVar[str] = (
+        "see `mm2 failover {flow} --status`; where the target is active, `mm2 failback {flow}` brings all of it home"
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -1581,7 +1604,7 @@ class StrandedUndecided(MirrorError):
     records: int
     partitions: tuple[str, ...]
     found: ClassVar[str] = (
-        "{records:,} record(s) are stranded on {alias!r}: they were written there and never mirrored ({partitions})"
+        "{records} record(s) are stranded on {alias!r}: they were written there and never mirrored ({partitions})"
     )
     likely_cause: ClassVar[str] = "the source died before a run mirrored them, or somebody has written there since"
     next_move: ClassVar[str] = (

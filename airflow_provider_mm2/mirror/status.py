@@ -30,7 +30,7 @@ from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.incidents import describe, incident_json, read_incidents
 from airflow_provider_mm2.mirror.state.ledger import read_shards
-from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
+from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord, PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,12 @@ class FlowStatus:
             f"topic {name!r} is not mirrored any more ({why}); its progress stays until mm2 forget --topic {name}"
             for name, why in sorted(self.retired.items())
         )
-        return (*unsaved, *accepted, *retired, *(() if self.groups is None else self.groups.told))
+        shut = () if self.record.active_side is ActiveSide.SOURCE else (self._away(),)
+        return (*shut, *unsaved, *accepted, *retired, *(() if self.groups is None else self.groups.told))
+
+    def _away(self) -> str:
+        name = self.record.flow
+        return f"the target is the active side: no run is due, and `mm2 failback {name}` brings home what it has taken"
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -189,7 +194,8 @@ def flow_status(flow: MirrorFlow, pair: ClusterPair, *, tick: Tick) -> FlowStatu
     standing = Standing(
         flow=flow, pair=pair, record=record, ledgers=alive_ledger, waiting=waiting, with_source=gone is None
     )
-    health = standing_health(standing, tick)
+    is_open = record.active_side is ActiveSide.SOURCE and not record.frozen
+    health = standing_health(standing, tick) if is_open else Health()
     damage = (*damage, *(() if gone is not None else _selection_problems(flow, selection, ledger)))
     return FlowStatus(
         record=record,

@@ -15,7 +15,10 @@ WARNINGS_LISTED = 20
 TEXT_LIMIT = 500
 """Limits on what one task leaves in Airflow's database: about 100 kB at most. The counts always count everything."""
 
-COLUMNS = ("group", "partition", "stands at", "goes on at", "exact", "lag", "read again", "not on target", "members")
+COLUMNS = (
+    *("group", "partition", "stands at", "had there", "goes on at", "exact", "lag", "read again", "not on target"),
+    "members",
+)
 
 
 def failover_summary(report: FailoverReport) -> dict[str, Any]:
@@ -66,6 +69,8 @@ def _lines(report: FailoverReport) -> Iterator[str]:
     for name, move in report.groups.items():
         if move.problem:
             yield f"- group {_cell(name)} cannot be moved: {_cell(move.problem)}"
+    for repoint in document["repoints"]:
+        yield from (_repoint_line(repoint["name"], item) for item in repoint["items"])
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"
     yield f"|{'---|' * len(COLUMNS)}"
@@ -97,12 +102,19 @@ def _what_it_means(report: FailoverReport) -> Iterator[str]:
         yield f"{len(active)} group(s) have members on the target and are not moved unless they leave: {some}"
 
 
+def _repoint_line(name: str, item: Mapping[str, Any]) -> str:
+    detail = f", {_cell(item['detail'])}" if item["detail"] else ""
+    change = f"{_cell(item['before'])} becomes {_cell(item['after'])}"
+    return f"- repoint {_cell(name)}, {_cell(item['where'])}: {change} ({_cell(item['state'])}{detail})"
+
+
 def _row(row: Mapping[str, Any], members: int) -> str:
     place = None if row["target_offset"] is None else f"{row['target_topic']}: {row['target_offset']}"
     exact = "yes" if row["exact"] else f"no: {row['reason']}" if row["reason"] else "no"
     cells = (
         row["group"],
         f"{row['topic']}-{row['partition']}",
+        row["source_offset"],
         row["before"],
         place,
         exact,

@@ -66,12 +66,12 @@ def test_for_people(run: Run) -> None:
         "groups_exclude: console-consumer-.* 1 console-consumer-1",
         "us.orders retention.bytes 2",
         "us.orders retention.ms (removed)",
-        "us.orders False User:app * ALLOW READ",
+        "us.orders no User:app * ALLOW READ",
     ):
         assert line in lines, told.output
     assert "topics out, 10 names of a rule at most: --json has all" in lines
     assert "groups out" in lines
-    assert any(line.startswith("ord True User:app * ALLOW READ for all topics that begin so") for line in lines)
+    assert any(line.startswith("ord yes User:app * ALLOW READ for all topics that begin so") for line in lines)
 
 
 def test_as_a_document(run: Run) -> None:

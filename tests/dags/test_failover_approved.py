@@ -170,7 +170,7 @@ def say_yes(api: Api, flow: MirroredFlow) -> None:
     assert shown["subject"] == f"Fail over flow {flow.name}?"
     assert f"- digest of the plan: `{plan['digest']}`" in shown["body"]
     assert re.search(
-        rf"^\| billing-{flow.topic} \| .* \| - \| .*: 20 \| yes \| 10 \| 0 \| 0 \| 0 \|$", shown["body"], re.M
+        rf"^\| billing-{flow.topic} \| .* \| 20 \| - \| .*: 20 \| yes \| 10 \| 0 \| 0 \| 0 \|$", shown["body"], re.M
     )
     assert plan["state"] == "awaiting approval"
     assert flow.offsets() == {}

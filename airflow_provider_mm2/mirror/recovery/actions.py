@@ -66,7 +66,7 @@ def _translate(work: Work) -> Detail:
     work.groups_writer()
     plan = look(work.flow, work.target, work.order, work.record, work.tick, live=None)
     if not work.order.skip_repoint:
-        plan = with_repoints(plan, work.flow, work.bootstrap, work.repointers, work.tick)
+        plan = with_repoints(plan, work.flow, work.order, work.bootstrap, work.repointers, work.tick)
     for name, repoint in plan.repoints.items():
         work.journal.keep_repoint(name, repoint)
     work.journal.keep_groups(plan.groups.values())

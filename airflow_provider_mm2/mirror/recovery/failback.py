@@ -23,12 +23,12 @@ from airflow_provider_mm2.mirror.recovery.failback_report import (
 )
 from airflow_provider_mm2.mirror.recovery.stranded import (
     StrandedRange,
-    StrandedWork,
     check_decided,
     check_same,
     find_stranded,
     list_stranded,
 )
+from airflow_provider_mm2.mirror.recovery.stranded_work import StrandedWork
 from airflow_provider_mm2.mirror.recovery.way_home import WayHome
 from airflow_provider_mm2.mirror.recovery.way_places import beginnings
 from airflow_provider_mm2.mirror.recovery.work import Report

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,7 +33,7 @@ from airflow_provider_mm2.mirror.recovery.planning import (
     look,
     look_beforehand,
 )
-from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote
+from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, Order, StepNote, not_closed
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
 from airflow_provider_mm2.mirror.recovery.repointing import preview_of, with_repoints
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
@@ -91,7 +91,7 @@ class Failover:
         live = self.pair if order.mode is Mode.PLANNED else None
         plan = look_beforehand(self.flow, target, order, record, self.tick, live=live)
         if not order.skip_repoint:
-            plan = with_repoints(plan, self.flow, self.bootstrap, self.repointers, self.tick)
+            plan = with_repoints(plan, self.flow, order, self.bootstrap, self.repointers, self.tick)
         return preview_of(order, record, plan)
 
     def status(self) -> FailoverReport:
@@ -125,7 +125,13 @@ class Failover:
                     begun_ms=now_ms(),
                 )
             )
-            return self._go(work, Word(whatever=approve), until)
+            try:
+                return self._go(work, Word(whatever=approve), until)
+            except MirrorError:
+                if work.journal.recorded.is_refused:  # by its first look, which changes nothing
+                    with suppress(MirrorError):
+                        work.journal.change(stage=Stage.ROLLED_BACK, ended_ms=now_ms())
+                raise
 
     def resume(
         self, *, digest: str | None = None, approve: bool = False, by: str | None = None, until: int = CLOSE
@@ -184,7 +190,7 @@ class Failover:
         with self._at_work(Order(mode=Mode.UNPLANNED)) as work:
             failover = work.journal.recorded.failover
             if failover is None or failover.stage is not Stage.CLOSED or not failover.order.ends_on_target:
-                raise NotReopenable(flow=self.flow.name, problems=("no failover to the target is closed",))
+                raise NotReopenable(flow=self.flow.name, problems=(not_closed(failover),))
             written = tuple(written_since(work))
             if written:
                 raise NotReopenable(flow=self.flow.name, problems=written)

@@ -20,7 +20,7 @@ from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, GroupMove, StepNote
-from airflow_provider_mm2.mirror.recovery.steps import Stage
+from airflow_provider_mm2.mirror.recovery.steps import PREFLIGHT, Stage, StepState
 from airflow_provider_mm2.mirror.state import gate
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
@@ -43,6 +43,12 @@ class Recorded:
     steps: dict[int, StepNote] = field(default_factory=dict)
     groups: dict[str, GroupMove] = field(default_factory=dict)
     repoints: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the first look failed and nothing was done after it."""
+        preflight = self.steps.get(PREFLIGHT)
+        return len(self.steps) == 1 and preflight is not None and preflight.state is StepState.FAILED
 
 
 def read_recorded(target: ClusterReader, flow: str, tick: Tick) -> Recorded:

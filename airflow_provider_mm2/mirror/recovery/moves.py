@@ -172,8 +172,16 @@ def differences(approved: Mapping[str, GroupMove], found: Mapping[str, GroupMove
                 yield f"group {name}, {part.target}: stands at {part.before} on the target, approved was {known.before}"
 
 
-def loss_window(plan: Plan) -> str:
-    """What may not be on the target, in a sentence."""
+NOTHING_LOST = "nothing: the source stood still, and was mirrored to its end"
+
+
+def loss_window(plan: Plan, *, drained: bool = False) -> str:
+    """What may not be on the target, in a sentence.
+
+    :param drained: whether the source was mirrored to its end while nobody wrote to it.
+    """
+    if drained and not plan.known_missing:
+        return NOTHING_LOST
     missing = f"; {plan.known_missing:,} of them are known, since groups have read them" if plan.known_missing else ""
     if plan.through_ms is None:
         return f"records that were not mirrored: nothing can be claimed of their times{missing}"

@@ -12,6 +12,7 @@ from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutc
 from airflow_provider_mm2.mirror.offsets.entry import sole_committer
 from airflow_provider_mm2.mirror.recovery.moves import differences
 from airflow_provider_mm2.mirror.recovery.planning import look
+from airflow_provider_mm2.mirror.recovery.quiet import see_source_unchanged
 from airflow_provider_mm2.mirror.recovery.record import FINE, IN_PLACE, GroupMove
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.state.renewals import read_saved, saved_record, saved_removal
@@ -24,8 +25,10 @@ def apply_offsets(work: Work) -> Detail:
 
     Going back is not refused: the position is where the group stands on the source, and a person has approved it.
 
-    :raises PlanChanged: what stands on the target is neither what was approved nor what is to be written.
+    :raises PlanChanged: what stands on the target is neither what was approved nor what is to be written, or the source
+        is not any more as it was drained.
     """
+    see_source_unchanged(work)
     moves, writer = work.journal.recorded.groups, work.groups_writer()
     with sole_committer(work.flow, work.target, work.owner, work.tick) as keep:
         committer = GroupCommitter(work.target, writer=writer, may_rewind=True, tick=keep)

@@ -24,7 +24,7 @@ def plan(at_work: Failover, known: FailoverReport, order: Order, run: str) -> Fa
     :raises FailoverOver: this run's failover has been undone.
     """
     failover = known.failover
-    if failover is None or not failover.begun_by.startswith(run):
+    if failover is None or not failover.begun_by.startswith(run) or known.is_refused:
         return at_work.start(order, until=APPROVAL)
     if failover.stage.is_open:
         return at_work.resume(until=APPROVAL)

@@ -7,12 +7,14 @@ from difflib import get_close_matches
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import (
+    ClusterUnreachable,
     FailoverRefused,
     FailoverUnderWay,
     FlowNotPrepared,
     MirrorError,
     NothingMirrored,
     NotOfTheFlow,
+    SourceGone,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.survey import check_facts
@@ -59,10 +61,13 @@ def find_record(flow: MirrorFlow, target: TargetCluster, tick: Tick) -> FlowReco
 def check_source(flow: MirrorFlow, pair: ClusterPair, record: FlowRecord) -> None:
     """The source of a planned failover answers, and is the one that was mirrored.
 
-    :raises ClusterUnreachable: it does not answer; then only an unplanned failover is possible.
+    :raises SourceGone: it does not answer; then only an unplanned failover is possible.
     :raises FlowChanged: it is another cluster.
     """
-    found = pair.source.cluster_id()
+    try:
+        found = pair.source.cluster_id()
+    except ClusterUnreachable as error:
+        raise SourceGone(flow=flow.name, problem=error.first_line) from error
     if found != record.source_cluster_id:
         raise FailoverRefused(
             flow=flow.name,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
-from airflow_provider_mm2.mirror.errors import GroupsStillActive, MirrorError, SourceNotQuiet
+from airflow_provider_mm2.mirror.errors import GroupsStillActive, MirrorError, PlanChanged, SourceNotQuiet
 from airflow_provider_mm2.mirror.model import Progress, TopicPartition
+from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.run import drain
 from airflow_provider_mm2.mirror.state.ledger import read_shards
@@ -85,6 +86,35 @@ def drain_source(work: Work) -> Detail:
             raise SourceNotQuiet(flow=work.flow.name, seconds=round(summary.seconds), written=told(left))
         detail["not_mirrored"] = list(told(left))
     return detail
+
+
+def see_source_unchanged(work: Work) -> None:
+    """Step 7, before anything is written: since it was drained nobody has written to the source, or read from it.
+
+    An approval may come long after the proof of step 2.
+
+    :raises PlanChanged: somebody has; says who, with both values.
+    """
+    if work.order.mode is not Mode.PLANNED or work.order.force:
+        return
+    found: list[str] = []
+    if work.order.is_whole:
+        ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
+        mirrored = {part: ledger.latest.next_offset for part, ledger in ledgers.items()}
+        written = told(grown(mirrored, source_ends(work)))
+        found += [f"the source has grown since it was drained: {each}" for each in written]
+    moves = work.journal.recorded.groups
+    present = work.source.group_offsets(list(moves), work.tick, stable=False)
+    for name, move in moves.items():
+        answer = present[name]
+        if isinstance(answer, MirrorError):
+            raise answer
+        for part in move.parts:
+            now = answer.offsets.get(part.source)
+            if now != part.source_offset:
+                found.append(f"group {name}, {part.source}: stands at {now} on the source, was {part.source_offset}")
+    if found:
+        raise PlanChanged(flow=work.flow.name, differences=tuple(found[:TOLD]), count=len(found))
 
 
 def members(states: Mapping[str, object]) -> dict[str, tuple[str, ...]]:

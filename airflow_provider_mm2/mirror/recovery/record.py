@@ -159,3 +159,13 @@ class GroupMove:
     def expected(self) -> dict[TopicPartition, int]:
         """What stands there once it is committed."""
         return {part.target: part.after for part in self.parts if part.target is not None and part.after is not None}
+
+
+def not_closed(failover: FailoverRecord | None) -> str:
+    """Why there is nothing to take back."""
+    if failover is None:
+        return "it never failed over"
+    if failover.stage is not Stage.CLOSED:
+        return f"its last failover is {failover.stage.value}"
+    moved = ", ".join((*failover.order.groups, *failover.order.topics))
+    return f"its last failover moved {moved} alone, and left the source active; those come back with the whole flow"

@@ -71,10 +71,33 @@ def plan_repoints(repointers: tuple[Repointer, ...], move: Move, tick: Tick) -> 
 
 
 def with_repoints(
-    plan: Plan, flow: MirrorFlow, bootstrap: Mapping[str, str], repointers: tuple[Repointer, ...], tick: Tick
+    plan: Plan,
+    flow: MirrorFlow,
+    order: Order,
+    bootstrap: Mapping[str, str],
+    repointers: tuple[Repointer, ...],
+    tick: Tick,
 ) -> Plan:
-    """A plan, with what each repointer would change."""
-    return replace(plan, repoints=plan_repoints(repointers, move_of(flow, bootstrap, plan), tick))
+    """A plan, with what each repointer would change; what is not meant for some groups alone is left, and told."""
+    meant = meant_for(flow, order, repointers)
+    left = (
+        f"repoint {each.name} is left alone: only some groups move, and it names none (give it 'groups' in the flow)"
+        for each in repointers
+        if each not in meant
+    )
+    repoints = plan_repoints(meant, move_of(flow, bootstrap, plan), tick)
+    return replace(plan, repoints=repoints, warnings=(*plan.warnings, *left))
+
+
+def meant_for(flow: MirrorFlow, order: Order, repointers: tuple[Repointer, ...]) -> tuple[Repointer, ...]:
+    """The repointers of an order: where only some groups move, those that name groups.
+
+    Without it the producers would be pointed at the target with the first group.
+    """
+    if not order.groups:
+        return repointers
+    named = {item.label for item in flow.repoint if item.groups}
+    return tuple(each for each in repointers if each.name in named)
 
 
 def preview_of(order: Order, record: FlowRecord, plan: Plan) -> FailoverReport:
@@ -174,7 +197,7 @@ def _each(work: Work, name: str, act: Callable[[RepointPlan | None, Note, Tick],
 
 
 def _asked(work: Work) -> tuple[Repointer, ...]:
-    return () if work.order.skip_repoint else work.repointers
+    return () if work.order.skip_repoint else meant_for(work.flow, work.order, work.repointers)
 
 
 def _stopping(work: Work) -> list[Stops]:

@@ -9,7 +9,7 @@ from typing import Any
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.moves import Plan, TopicEnd, loss_window
 from airflow_provider_mm2.mirror.recovery.record import FINE, FailoverRecord, GroupMove, Order, PartMove, StepNote
-from airflow_provider_mm2.mirror.recovery.steps import StepState, steps_of
+from airflow_provider_mm2.mirror.recovery.steps import DRAIN, PREFLIGHT, Stage, StepState, steps_of
 from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 PREVIEW, NONE = "preview", "none"
@@ -57,6 +57,21 @@ class FailoverReport:
         )
 
     @property
+    def is_refused(self) -> bool:
+        """Whether it was refused by its first look, so that nothing was done."""
+        preflight = self.steps.get(PREFLIGHT)
+        is_over = self.failover is not None and self.failover.stage is Stage.ROLLED_BACK
+        return is_over and len(self.steps) == 1 and preflight is not None and preflight.state is StepState.FAILED
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether all that the source had was mirrored while nobody wrote to it."""
+        drain = self.steps.get(DRAIN)
+        is_whole = self.order is not None and self.order.is_whole
+        is_over = drain is not None and drain.state is StepState.DONE and not drain.detail.get("not_mirrored")
+        return is_whole and is_over
+
+    @property
     def applied(self) -> bool:
         """Whether positions were committed."""
         return any(move.result is not None for move in self.groups.values())
@@ -77,7 +92,7 @@ class FailoverReport:
             "applied": self.applied,
             "begun_by": None if self.failover is None else self.failover.begun_by,
             "approved_by": None if self.failover is None else self.failover.approved_by,
-            "loss_window": None if self.plan is None else loss_window(self.plan),
+            "loss_window": None if self.plan is None else loss_window(self.plan, drained=self.is_drained),
             "known_missing": None if self.plan is None else self.plan.known_missing,
             "steps": self._steps(),
             "topics": [] if self.plan is None else list(map(_topic, self.plan.topics)),

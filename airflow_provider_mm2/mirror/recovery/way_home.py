@@ -66,7 +66,10 @@ class WayHome:
                 next_call=f"see `mm2 failover {forward.name} --status`",
             )
         if record.active_side is not ActiveSide.TARGET or record.frozen:
-            self._refuse(f"its {record.active_side.value} is the active side: there is nothing to come home from")
+            moved = read_moved(away, forward.name, self.tick)
+            alone = f"; {len(moved)} group(s) that moved alone come home with it after a failover of the whole flow"
+            side = record.active_side.value
+            self._refuse(f"its {side} is the active side: nothing to come home from{alone if moved else ''}")
         clusters = {
             self.pair.target.alias: (record.source_cluster_id, self.pair.target.cluster_id()),
             away.alias: (record.target_cluster_id, away.cluster_id()),

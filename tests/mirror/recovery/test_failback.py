@@ -16,7 +16,7 @@ from airflow_provider_mm2.mirror.flow import ClusterSettings
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.failback_report import NOT_PREPARED, PREPARED
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
-from airflow_provider_mm2.mirror.recovery.stranded import HEADER, StrandedWork
+from airflow_provider_mm2.mirror.recovery.stranded_work import HEADER, StrandedWork
 from airflow_provider_mm2.mirror.reverse_flow import reverse_of
 from airflow_provider_mm2.mirror.run import forget_progress
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
@@ -145,7 +145,7 @@ def test_more_stranded_than_was_decided(world: HomeWorld) -> None:
 
 def test_interrupted_copy_goes_on(world: HomeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each stranded record is copied once, however often that is interrupted; another choice is refused meanwhile."""
-    monkeypatch.setattr("airflow_provider_mm2.mirror.recovery.stranded.CHUNK_RECORDS", 2)
+    monkeypatch.setattr("airflow_provider_mm2.mirror.recovery.stranded_work.CHUNK_RECORDS", 2)
     world.produce(5)
     world.fail_over()
 

@@ -110,7 +110,7 @@ class ItemByItem:
     def _planned(self, wanted: Wanted, move: Move, tick: Tick) -> tuple[Item, dict[str, Json]]:
         where = self.places.where(wanted.key)
         try:
-            left = Held(value_for(wanted.value, move, move.from_alias, where))
+            left, unknown = self._left(wanted, move, where)
             taken = Held(value_for(wanted.value, move, move.to_alias, where))
             now = None if wanted.one_way else self.places.read(wanted.key, tick)
         except TOLD as error:
@@ -118,6 +118,9 @@ class ItemByItem:
             return found, {}
         secret = is_secret_key(wanted.key) or reads_environment(wanted.value)
         secret = secret or any(map(has_secret_shape, (left, taken, now)))
+        if unknown and secret:
+            return Item(where=where, before="", after="", state=ItemState.PROBLEM, detail=unknown), {}
+        left = left or now or taken
         state, detail = _state(now, left, taken, wanted, secret=secret)
         item = Item(
             where=where,
@@ -130,6 +133,16 @@ class ItemByItem:
         before = side if secret else _recorded(now)
         after = SIDE_TAKEN if secret else _recorded(taken)
         return item, {"before": before, "after": after, "secret": secret, "one_way": wanted.one_way}
+
+    def _left(self, wanted: Wanted, move: Move, where: str) -> tuple[Present, str]:
+        """What stands there for the side that is left, or why that cannot be told: its addresses may be gone with it.
+
+        Then whatever stands there is taken for it; a secret, which is never recorded, could not be put back so.
+        """
+        try:
+            return Held(value_for(wanted.value, move, move.from_alias, where)), ""
+        except RepointValueMissing as error:
+            return None, error.first_line
 
     def _carried_out(self, plan: RepointPlan, number: int, note: Note, tick: Tick, step: _Step) -> RepointPlan:
         """One item changed or put back, and that on record; also that it failed."""
