@@ -1,0 +1,197 @@
+"""What a comparison finds: mismatches of a kind each, told in numbers and never in content. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from hashlib import sha256
+from typing import Any
+
+from airflow_provider_mm2.mirror.model import Columns, Row, TopicPartition
+
+KEPT = 100
+"""Mismatches of a partition that are listed; all are counted."""
+
+
+class Kind(str, Enum):
+    """What is wrong with records."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    MISSING_AT_SOURCE = "missing at the source"
+    NOT_MIRRORED = "not mirrored"
+    TAIL_MISSING = "tail missing"
+    DUPLICATE = "duplicate"
+    REORDERED = "reordered"
+    ABORTED = "aborted at the source"
+    FOREIGN = "foreign"
+    REPEAT_OR_FOREIGN = "repeat or foreign"
+    UNLIKE = "unlike"
+
+
+class Side(str, Enum):
+    """Which of the two logs."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """Records with one thing wrong, side by side on each log where they are.
+
+    :param source_offset: of the first one; None: it is not there. ``target_offset`` likewise.
+    :param records: how many.
+    :param detail: what differs; values only as lengths and digests, since content may be secret.
+    """
+
+    kind: Kind
+    partition: TopicPartition
+    source_offset: int | None
+    target_offset: int | None
+    records: int
+    detail: str
+
+    def joined(self, after: Mismatch) -> Mismatch | None:
+        """One mismatch for this and the one right behind it, if they are of one kind and lie side by side."""
+        is_same = (self.kind, self.partition, self.detail) == (after.kind, after.partition, after.detail)
+        is_beside = _follows(self.source_offset, after.source_offset, self.records) and _follows(
+            self.target_offset, after.target_offset, self.records
+        )
+        return replace(self, records=self.records + after.records) if is_same and is_beside else None
+
+    def to_json(self) -> dict[str, Any]:
+        """A row of the document."""
+        return {
+            "kind": self.kind.value,
+            "topic": self.partition.topic,
+            "partition": self.partition.partition,
+            "source_offset": self.source_offset,
+            "target_offset": self.target_offset,
+            "records": self.records,
+            "detail": self.detail,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Mismatch:
+        """What ``to_json`` gave."""
+        place = TopicPartition(row["topic"], row["partition"])
+        rest = {name: row[name] for name in ("source_offset", "target_offset", "records", "detail")}
+        return cls(kind=Kind(row["kind"]), partition=place, **rest)
+
+
+def _follows(before: int | None, after: int | None, records: int) -> bool:
+    return (before is None) == (after is None) and (before is None or after == before + records)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What was counted of one partition.
+
+    :param records: of the source, as far as they were compared or missed.
+    :param expired: by side, records of the other one whose counterpart retention took; ``compacted`` likewise.
+    :param on_record: records outside the map that an incident stands for, by its kind.
+    """
+
+    records: int = 0
+    target_records: int = 0
+    expired: Counter[Side]
+    compacted: Counter[Side]
+    on_record: Counter[str]
+
+    @classmethod
+    def empty(cls) -> Tally:
+        """Nothing yet."""
+        return cls(expired=Counter(), compacted=Counter(), on_record=Counter())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "records": self.records,
+            "target_records": self.target_records,
+            "expired": {side.value: self.expired[side] for side in Side},
+            "compacted": {side.value: self.compacted[side] for side in Side},
+            "on_record": dict(self.on_record),
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Tally:
+        """What ``to_json`` gave."""
+        expired, compacted = (
+            Counter({Side(side): count for side, count in row[name].items()}) for name in ("expired", "compacted")
+        )
+        records, target_records = row["records"], row["target_records"]
+        on_record = Counter(row["on_record"])
+        return cls(
+            records=records, target_records=target_records, expired=expired, compacted=compacted, on_record=on_record
+        )
+
+
+class Findings:
+    """The mismatches of one partition in the order in which they were found, the first ``KEPT`` of them listed."""
+
+    def __init__(self, partition: TopicPartition, listed: list[Mismatch] | None = None, left_out: int = 0) -> None:
+        self.partition = partition
+        self.listed = listed or []
+        self.left_out = left_out
+
+    def add(
+        self, kind: Kind, *, source: int | None = None, target: int | None = None, records: int = 1, detail: str
+    ) -> None:
+        """Add a mismatch, to the one before it where they are one."""
+        found = Mismatch(
+            kind=kind,
+            partition=self.partition,
+            source_offset=source,
+            target_offset=target,
+            records=records,
+            detail=detail,
+        )
+        joined = self.listed[-1].joined(found) if self.listed and not self.left_out else None
+        if joined is not None:
+            self.listed[-1] = joined
+        elif len(self.listed) < KEPT:
+            self.listed.append(found)
+        else:
+            self.left_out += 1
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.listed) + self.left_out
+
+
+def changed_detail(here: Row, there: Row) -> str:
+    """What differs between a record and its copy."""
+    names = ("key", "value", "timestamp", "headers")
+    parts = [
+        f"{name} {_told(name, ours)} -> {_told(name, theirs)}"
+        for name, ours, theirs in zip(names, here, there, strict=True)
+        if ours != theirs
+    ]
+    return "; ".join(parts)
+
+
+def _told(name: str, part: Any) -> str:
+    if part is None:
+        return "none" if name == "headers" else "null"
+    if name == "timestamp":
+        return str(part)
+    if name == "headers":
+        sizes = ", ".join("null" if value is None else str(len(value)) for _, value in part)
+        data = repr(part).encode(errors="surrogateescape")
+        return f"{len(part)} (bytes: {sizes}; sha256 {sha256(data).hexdigest()[:12]})"
+    return f"{len(part)} bytes (sha256 {sha256(part).hexdigest()[:12]})"
+
+
+def first_difference(here: Columns, there: Columns) -> int:
+    """The first place at which two runs of as many records differ; their length where they do not."""
+    low, high = 0, len(here)
+    while low < high:  # what is equal up to the middle is compared in C
+        middle = (low + high + 1) // 2
+        if here.slice(low, middle).says_the_same(there.slice(low, middle)):
+            low = middle
+        else:
+            high = middle - 1
+    return low
