@@ -36,11 +36,27 @@ Until = Annotated[
     str | None, typer.Option("--to", metavar="PLACE", help="End before it: a source offset, or a time with its zone.")
 ]
 
+ByOrder = Annotated[
+    bool, typer.Option("--by-order", help="Pair both sides by order alone: for a mirror that another tool has made.")
+]
 
-def verify(flow: Flow, topic: Topics = None, since: Since = None, until: Until = None, as_json: AsJson = False) -> None:
+
+def verify(
+    flow: Flow,
+    topic: Topics = None,
+    since: Since = None,
+    until: Until = None,
+    by_order: ByOrder = False,
+    as_json: AsJson = False,
+) -> None:
     """Prove a mirror: compare every record with its copy. Nothing is written, and mirroring may go on meanwhile."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
-        order = VerifyOrder(topics=tuple(topic or ()), since=_bound("--from", since), until=_bound("--to", until))
+        order = VerifyOrder(
+            topics=tuple(topic or ()),
+            since=_bound("--from", since),
+            until=_bound("--to", until),
+            by_order=by_order,
+        )
         loaded = load(flow)
         with clusters(loaded) as pair:
             document = verify_flow(loaded, pair, order, tick=stopper(stop), report=_line).to_json()

@@ -57,18 +57,22 @@ class Absences:
         self._findings = findings
         self._waiting: dict[Side, dict[bytes, _Missing]] = {side: {} for side in Side}
 
+    def is_compacted(self, side: Side) -> bool:
+        """Whether a later record may explain that one is not there."""
+        return side in self._compacted
+
+    def expired(self, side: Side, there: int | None, count: int) -> int:
+        """How many of the next ``count`` records retention took from ``side``; they are counted here."""
+        gone = 0 if there is None else max(0, min(count, self._starts[side] - there))
+        self._tally.expired[side] += gone
+        return gone
+
     def missing(self, side: Side, columns: Columns, there: int | None, kind: Kind, detail: str) -> None:
-        """Take records of the other side that ``side`` has not.
+        """Take records of the other side that ``side`` has not, and retention did not take.
 
         :param there: the offset on ``side`` that the first of them should have; None: nobody knows.
         :param kind: what they are where nothing explains it.
         """
-        if there is not None and there < self._starts[side]:
-            gone = min(len(columns), self._starts[side] - there)
-            self._tally.expired[side] += gone
-            columns, there = columns.slice(gone, len(columns)), there + gone
-        if not len(columns):
-            return
         if side in self._compacted:
             self._remember(side, columns, there)
         else:

@@ -144,29 +144,41 @@ Unknown = Callable[[Window, list[int]], None]
 
 def tell(compared: Compared, here: Window, there: Window, *, by_place: bool, unknown: Unknown) -> None:
     """Name what became of the records of two windows."""
+    lost: list[int] = []
     extra: list[int] = []
     for found in tell_apart(here.rows, there.rows, by_place=by_place):
-        source = None if found.here is None else here.offsets[found.here]
-        target = None if found.there is None else there.offsets[found.there]
         if found.here is not None and found.there is not None:
+            source, target = here.offsets[found.here], there.offsets[found.there]
             is_changed = found.difference is Difference.CHANGED
             detail = changed_detail(here.rows[found.here], there.rows[found.there]) if is_changed else ELSEWHERE
             kind = Kind.CHANGED if is_changed else Kind.REORDERED
             compared.findings.add(kind, source=source, target=target, detail=detail)
         elif found.here is not None:
-            columns = here.one(found.here)
-            compared.absences.missing(Side.TARGET, columns, None, Kind.MISSING, NOT_THERE)
+            lost.append(found.here)
         elif found.there is not None:
             extra.append(found.there)
+    if lost:
+        _lose(compared, here, lost)
     if extra:
         unknown(there, extra)
 
 
-def runs_of(places: Sequence[int], offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Rising places as (place, count) of records that lie side by side."""
+def _lose(compared: Compared, here: Window, places: Sequence[int]) -> None:
+    """Name records that are not on the target, or wait for what explains them."""
+    if compared.absences.is_compacted(Side.TARGET):
+        for place in places:
+            compared.absences.missing(Side.TARGET, here.one(place), None, Kind.MISSING, NOT_THERE)
+        return
+    for place, count in runs_of(places):
+        span = here.offsets[place], here.offsets[place + count - 1] + 1
+        compared.findings.add(Kind.MISSING, source=span, records=count, detail=NOT_THERE)
+
+
+def runs_of(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Rising places as (place, count) of those that follow one another."""
     start = before = places[0]
     for place in places[1:]:
-        if place != before + 1 or offsets[place] != offsets[before] + 1:
+        if place != before + 1:
             yield start, before + 1 - start
             start = place
         before = place

@@ -179,10 +179,12 @@ class MapWalk:
         count, there = self._fitting(source, here.end), here.other or 0
         if target.offset is not None:
             count = min(count, target.offset - there)
-        columns = source.peek(count)
+        gone = self._compared.absences.expired(Side.TARGET, there, count)
+        columns = source.peek(count).slice(gone, count)
         source.skip(count)
-        self._compared.source_alone(columns)
-        self._compared.absences.missing(Side.TARGET, columns, there, Kind.MISSING, NOT_THERE)
+        if gone < count:
+            self._compared.source_alone(columns)
+            self._compared.absences.missing(Side.TARGET, columns, there + gone, Kind.MISSING, NOT_THERE)
 
     def _missing_at_source(self, source: Cursor, target: Cursor, there: _Place | None) -> None:
         at, count = (there.other or 0) if there is not None else 0, target.count
@@ -190,10 +192,12 @@ class MapWalk:
             count = min(count, there.end + self._shift - (target.offset or 0))
         if source.offset is not None:
             count = min(count, source.offset - at)
-        columns = target.peek(max(1, count))
-        target.skip(len(columns))
-        self._compared.target_alone(columns)
-        self._compared.absences.missing(Side.SOURCE, columns, at, Kind.MISSING_AT_SOURCE, NOT_AT_SOURCE)
+        gone = self._compared.absences.expired(Side.SOURCE, at, count)
+        columns = target.peek(count).slice(gone, count)
+        target.skip(count)
+        if gone < count:
+            self._compared.target_alone(columns)
+            self._compared.absences.missing(Side.SOURCE, columns, at + gone, Kind.MISSING_AT_SOURCE, NOT_AT_SOURCE)
 
 
 def _placed(offset: int, starts: Sequence[int], others: Sequence[int], counts: Sequence[int]) -> _Place:

@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.by_map import MapWalk, OnRecord
+from airflow_provider_mm2.mirror.verify.by_order import OrderWalk
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.digest import Digests
 from airflow_provider_mm2.mirror.verify.findings import Findings, Side, Tally
 from airflow_provider_mm2.mirror.verify.report import PartResult, VerifyReport
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder, scope_by_map
+from airflow_provider_mm2.mirror.verify.scope_by_order import scope_by_order
+from airflow_provider_mm2.mirror.verify.strangers import Strangers
 
 REPORT_S = 2.0
 
@@ -52,13 +55,14 @@ def verify_flow(
     :raises MirrorError: it cannot be compared; see ``scope_by_map``.
     """
     began = time.monotonic()
-    scope = scope_by_map(flow, pair, order, tick)
+    scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
     comparison = Comparison(pair, tick, report)
     results = [comparison.of(part) for part in scope.parts]
     return VerifyReport(
         flow=flow.name,
-        mode="map",
+        mode="order" if order.by_order else "map",
         results=results,
+        absent=scope.absent,
         warnings=scope.warnings,
         seconds=time.monotonic() - began,
     )
@@ -96,13 +100,30 @@ class Comparison:
             if part.offset_map is not None:
                 walk = MapWalk(compared, part.offset_map, OnRecord.of(part.incidents), repeats=part.repeats)
                 walk.run(Cursor(ours), Cursor(theirs))
+            else:
+                self._order_walk(part, compared).run(Cursor(ours), Cursor(theirs))
 
-    def _read(self, part: Part, side: Side, start: int, end: int | None) -> Iterator[Columns]:
-        """Visible records of one side, to the log's present end where no end is given."""
-        cluster = self._pair.source if side is Side.SOURCE else self._pair.target
-        place = part.source if side is Side.SOURCE else part.target
-        stable = cluster.log_offsets([place])[place].stable
-        with closing(cluster.read_columns(place, start, stable if end is None else end, self._tick)) as read:
+    def _order_walk(self, part: Part, compared: Compared) -> OrderWalk:
+        def read(start: int, end: int | None, aborted: bool) -> Iterator[Columns]:
+            return self._read(part, Side.SOURCE, start, end, aborted=aborted)
+
+        def offset_at(side: Side, moment_ms: int) -> int | None:
+            cluster, place = self._place(part, side)
+            return cluster.offsets_at({place: moment_ms})[place]
+
+        return OrderWalk(compared, Strangers(compared, read, part.start), part.start, offset_at)
+
+    def _place(self, part: Part, side: Side) -> tuple[ClusterReader, TopicPartition]:
+        if side is Side.SOURCE:
+            return self._pair.source, part.source
+        return self._pair.target, part.target
+
+    def _read(self, part: Part, side: Side, start: int, end: int | None, *, aborted: bool = False) -> Iterator[Columns]:
+        """Records of one side, to the log's present end where no end is given."""
+        cluster, place = self._place(part, side)
+        log = cluster.log_offsets([place])[place]
+        until = end if end is not None else log.end if aborted else log.stable
+        with closing(cluster.read_columns(place, start, until, self._tick, aborted=aborted)) as read:
             yield from read
 
     def _tell(self, part: Part, compared: Compared) -> None:

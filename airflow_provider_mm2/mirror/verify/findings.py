@@ -38,29 +38,33 @@ class Side(str, Enum):
     TARGET = "target"
 
 
+Span = tuple[int, int]
+"""Offsets of records of one side, ``[start, end)``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """Records with one thing wrong, side by side on each log where they are.
+    """Records with one thing wrong, one behind the other on each log where they are.
 
-    :param source_offset: of the first one; None: it is not there. ``target_offset`` likewise.
-    :param records: how many.
+    :param source: their offsets there; None: they are not there. ``target`` likewise.
+    :param records: how many: fewer than offsets where there are holes between.
     :param detail: what differs; values only as lengths and digests, since content may be secret.
     """
 
     kind: Kind
     partition: TopicPartition
-    source_offset: int | None
-    target_offset: int | None
+    source: Span | None
+    target: Span | None
     records: int
     detail: str
 
     def joined(self, after: Mismatch) -> Mismatch | None:
         """One mismatch for this and the one right behind it, if they are of one kind and lie side by side."""
         is_same = (self.kind, self.partition, self.detail) == (after.kind, after.partition, after.detail)
-        is_beside = _follows(self.source_offset, after.source_offset, self.records) and _follows(
-            self.target_offset, after.target_offset, self.records
-        )
-        return replace(self, records=self.records + after.records) if is_same and is_beside else None
+        if not is_same or not (_is_beside(self.source, after.source) and _is_beside(self.target, after.target)):
+            return None
+        source, target = _both(self.source, after.source), _both(self.target, after.target)
+        return replace(self, source=source, target=target, records=self.records + after.records)
 
     def to_json(self) -> dict[str, Any]:
         """A row of the document."""
@@ -68,8 +72,10 @@ class Mismatch:
             "kind": self.kind.value,
             "topic": self.partition.topic,
             "partition": self.partition.partition,
-            "source_offset": self.source_offset,
-            "target_offset": self.target_offset,
+            "source_offset": None if self.source is None else self.source[0],
+            "source_end": None if self.source is None else self.source[1],
+            "target_offset": None if self.target is None else self.target[0],
+            "target_end": None if self.target is None else self.target[1],
             "records": self.records,
             "detail": self.detail,
         }
@@ -77,13 +83,22 @@ class Mismatch:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Mismatch:
         """What ``to_json`` gave."""
-        place = TopicPartition(row["topic"], row["partition"])
-        rest = {name: row[name] for name in ("source_offset", "target_offset", "records", "detail")}
-        return cls(kind=Kind(row["kind"]), partition=place, **rest)
+        return cls(
+            kind=Kind(row["kind"]),
+            partition=TopicPartition(row["topic"], row["partition"]),
+            source=None if row["source_offset"] is None else (row["source_offset"], row["source_end"]),
+            target=None if row["target_offset"] is None else (row["target_offset"], row["target_end"]),
+            records=row["records"],
+            detail=row["detail"],
+        )
 
 
-def _follows(before: int | None, after: int | None, records: int) -> bool:
-    return (before is None) == (after is None) and (before is None or after == before + records)
+def _is_beside(before: Span | None, after: Span | None) -> bool:
+    return before[1] == after[0] if before is not None and after is not None else before is after
+
+
+def _both(before: Span | None, after: Span | None) -> Span | None:
+    return None if before is None or after is None else (before[0], after[1])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,17 +153,20 @@ class Findings:
         self.left_out = left_out
 
     def add(
-        self, kind: Kind, *, source: int | None = None, target: int | None = None, records: int = 1, detail: str
+        self,
+        kind: Kind,
+        *,
+        source: int | Span | None = None,
+        target: int | Span | None = None,
+        records: int = 1,
+        detail: str,
     ) -> None:
-        """Add a mismatch, to the one before it where they are one."""
-        found = Mismatch(
-            kind=kind,
-            partition=self.partition,
-            source_offset=source,
-            target_offset=target,
-            records=records,
-            detail=detail,
-        )
+        """Add a mismatch, to the one before it where they are one.
+
+        :param source: the records' offsets, or the first one where they lie side by side; ``target`` likewise.
+        """
+        here, there = ((at, at + records) if isinstance(at, int) else at for at in (source, target))
+        found = Mismatch(kind=kind, partition=self.partition, source=here, target=there, records=records, detail=detail)
         joined = self.listed[-1].joined(found) if self.listed and not self.left_out else None
         if joined is not None:
             self.listed[-1] = joined
@@ -156,6 +174,20 @@ class Findings:
             self.listed.append(found)
         else:
             self.left_out += 1
+
+    def move(self, source: Span, target: Span, records: int, detail: str) -> bool:
+        """Take records that turned up later as moved, if they were told as missing; whether they were."""
+        for place, known in enumerate(self.listed):
+            if known.kind is not Kind.MISSING or known.source is None:
+                continue
+            if known.source == source:
+                self.listed[place] = replace(known, kind=Kind.REORDERED, target=target, detail=detail)
+                return True
+            if known.source[0] < source[1] and source[0] < known.source[1]:
+                told = f"{detail}; it is among those told as missing at {known.source[0]}"
+                self.add(Kind.REORDERED, source=source, target=target, records=records, detail=told)
+                return True
+        return False
 
     def __len__(self) -> int:
         """How many there are."""

@@ -61,18 +61,20 @@ class VerifyReport:
     mode: str
     results: Sequence[PartResult]
     warnings: tuple[str, ...] = ()
+    absent: tuple[Mismatch, ...] = ()
     sampled: dict[str, Any] | None = None
     seconds: float = field(default=0.0)
 
     @property
     def mismatches(self) -> list[Mismatch]:
         """Those that are listed, by partition."""
-        return [each for result in self.results for each in result.findings.listed][:LISTED]
+        found = (each for result in self.results for each in result.findings.listed)
+        return [*self.absent, *found][:LISTED]
 
     @property
     def count(self) -> int:
         """How many mismatches there are."""
-        return sum(len(result.findings) for result in self.results)
+        return len(self.absent) + sum(len(result.findings) for result in self.results)
 
     @property
     def records(self) -> int:

@@ -11,12 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
+from itertools import islice
 
 from airflow_provider_mm2.mirror.model import Row
 
 RUN = 8
 ALIGNED = 2_000
 """Longest row that is aligned record by record: what that takes grows with the square of records that are alike."""
+
+NEAR = 20
+"""Records among which the changed copy of one is looked for."""
 
 
 class Difference(Enum):
@@ -138,13 +142,15 @@ def _changed(
     found: list[Found] = []
     left = deque(theirs)
     for place in ours:
-        is_one = len(ours) == len(theirs)
-        if left and (_may_be_one(here[place], there[left[0]]) or (is_one and here[place][0] == there[left[0]][0])):
-            found.append(Found(Difference.CHANGED, place, left.popleft()))
-        elif is_one and left:
-            found += [Found(Difference.ONLY_HERE, here=place), Found(Difference.ONLY_THERE, there=left.popleft())]
-        else:
+        others = enumerate(islice(left, NEAR))
+        number = next((number for number, other in others if _may_be_one(here[place], there[other])), None)
+        if number is None and len(ours) == len(theirs) == 1 and here[place][0] == there[left[0]][0] is not None:
+            number = 0
+        if number is None:
             found.append(Found(Difference.ONLY_HERE, here=place))
+            continue
+        found += [Found(Difference.ONLY_THERE, there=left.popleft()) for _ in range(number)]
+        found.append(Found(Difference.CHANGED, place, left.popleft()))
     return found + [Found(Difference.ONLY_THERE, there=place) for place in left]
 
 

@@ -27,7 +27,7 @@ from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.state.incidents import read_incidents
 from airflow_provider_mm2.mirror.state_model import Delivery, FlowRecord, PartitionLedger
 from airflow_provider_mm2.mirror.status import read_recorded
-from airflow_provider_mm2.mirror.verify.findings import Side
+from airflow_provider_mm2.mirror.verify.findings import Mismatch, Side
 
 Bound = int | datetime
 """An end of a range: a source offset, or a time."""
@@ -83,10 +83,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Everything that is compared, and what could not be."""
+    """Everything that is compared; ``absent``: partitions that have no place on the target."""
 
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
+    absent: tuple[Mismatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,10 @@ class Facts:
 def read_facts(pair: ClusterPair, pairs: Mapping[TopicPartition, TopicPartition]) -> Facts:
     """Read them; what may not be read of settings counts as compacted, which explains more and costs time."""
     here, there = sorted({part.topic for part in pairs}), sorted({part.topic for part in pairs.values()})
+    target_logs = pair.target.log_offsets(list(pairs.values()))  # first: all below has its original at the source
     return Facts(
         pair.source.log_offsets(list(pairs)),
-        pair.target.log_offsets(list(pairs.values())),
+        target_logs,
         {Side.SOURCE: _compacted(pair.source, here), Side.TARGET: _compacted(pair.target, there)},
     )
 

@@ -103,4 +103,7 @@ class VerifyWorld(GroupWorld):
 
 def told(mismatches: Sequence[Mismatch]) -> list[tuple[str, int | None, int | None, int]]:
     """Mismatches in short."""
-    return [(each.kind.value, each.source_offset, each.target_offset, each.records) for each in mismatches]
+    return [
+        (each.kind.value, each.source and each.source[0], each.target and each.target[0], each.records)
+        for each in mismatches
+    ]
