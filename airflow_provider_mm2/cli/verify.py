@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,8 @@ from airflow_provider_mm2.cli.output import (
     stderr,
 )
 from airflow_provider_mm2.mirror.run import stopper
-from airflow_provider_mm2.mirror.verify.compare import Standing, verify_flow
+from airflow_provider_mm2.mirror.verify.compare import verify_flow
+from airflow_provider_mm2.mirror.verify.comparison import Progress
 from airflow_provider_mm2.mirror.verify.scope import Bound, VerifyOrder
 
 FOUND_SOMETHING = 1
@@ -40,6 +42,16 @@ ByOrder = Annotated[
     bool, typer.Option("--by-order", help="Pair both sides by order alone: for a mirror that another tool has made.")
 ]
 
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="N", min=1, help="Compare only N windows at random places of each partition."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Of the sample; the same one draws the same windows.")]
+Resume = Annotated[
+    Path | None,
+    typer.Option("--resume", metavar="FILE", help="Remember there how far it is; go on from there if it is there."),
+]
+
 
 def verify(
     flow: Flow,
@@ -47,6 +59,9 @@ def verify(
     since: Since = None,
     until: Until = None,
     by_order: ByOrder = False,
+    sample: Sample = None,
+    seed: Seed = None,
+    resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
     """Prove a mirror: compare every record with its copy. Nothing is written, and mirroring may go on meanwhile."""
@@ -56,10 +71,12 @@ def verify(
             since=_bound("--from", since),
             until=_bound("--to", until),
             by_order=by_order,
+            sample=sample,
+            seed=seed,
         )
         loaded = load(flow)
         with clusters(loaded) as pair:
-            document = verify_flow(loaded, pair, order, tick=stopper(stop), report=_line).to_json()
+            document = verify_flow(loaded, pair, order, tick=stopper(stop), report=_line, resume=resume).to_json()
     print_warnings(document["warnings"])
     if as_json:
         print_document(document)
@@ -90,15 +107,19 @@ def _show(document: dict[str, Any]) -> None:
     for row in rows:
         for kind, count in row["on_record"].items():
             typer.echo(f"{row['topic']}-{row['partition']}: {count:,} record(s) outside the map, on record as {kind}")
+    if document["sampled"]:
+        sampled = document["sampled"]
+        typer.echo(f"{sampled['windows']:,} windows of {sampled['of_windows']:,}, drawn with --seed {sampled['seed']}")
+        typer.echo(sampled["statement"])
     rate = document["records"] / max(document["seconds"], 0.001)
     found = "no mismatch" if not listed else f"{len(listed) + document['mismatches_left_out']:,} mismatch(es)"
     typer.echo(f"{document['records']:,} records compared in {document['seconds']:.1f} s ({rate:,.0f}/s): {found}")
 
 
-def _line(standing: Standing) -> None:
-    rate = standing.records / max(standing.seconds, 0.001)
+def _line(progress: Progress) -> None:
+    rate = progress.records / max(progress.seconds, 0.001)
     stderr.print(
-        f"{standing.source}: about {standing.offset:,} of {standing.end:,}; {standing.records:,} records in all, "
-        f"{rate:,.0f}/s, {standing.found:,} mismatch(es)",
+        f"{progress.source}: about {progress.offset:,} of {progress.end:,}; {progress.records:,} records in all, "
+        f"{rate:,.0f}/s, {progress.found:,} mismatch(es)",
         soft_wrap=True,
     )

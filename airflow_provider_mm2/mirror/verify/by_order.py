@@ -26,15 +26,16 @@ OffsetAt = Callable[[Side, int], int | None]
 class OrderWalk:
     """Goes along both sides of one partition.
 
+    :param matched: the source offset behind the last record that was the same, or the first one.
     :param offset_at: where a head that retention took on the other side ends, about.
     """
 
-    def __init__(self, compared: Compared, strangers: Strangers, start: int, offset_at: OffsetAt) -> None:
+    def __init__(self, compared: Compared, strangers: Strangers, matched: int, offset_at: OffsetAt) -> None:
         self._compared = compared
         self._strangers = strangers
-        self._matched = start
+        self.matched = matched
         self._offset_at = offset_at
-        self._is_begun = False
+        self._is_begun = compared.tally.records > 0
         self._is_over = False
 
     def run(self, source: Cursor, target: Cursor) -> None:
@@ -51,18 +52,13 @@ class OrderWalk:
                 for columns in cursor.take(cursor.count):
                     count(columns)
 
-    def resume(self, matched: int) -> None:
-        """Go on behind records that were the same."""
-        self._matched = matched
-        self._is_begun = True
-
     def _pairs(self, source: Cursor, target: Cursor) -> None:
         count = min(source.count, target.count, self._compared.digests.room)
         ours, theirs = source.peek(count), target.peek(count)
         equal = count if ours.says_the_same(theirs) else first_difference(ours, theirs)
         if equal:
             self._compared.same(ours.slice(0, equal), theirs.slice(0, equal))
-            self._matched, self._is_begun = ours.start + equal, True
+            self.matched, self._is_begun = ours.start + equal, True
             source.skip(equal)
             target.skip(equal)
         if equal < count:
@@ -89,7 +85,7 @@ class OrderWalk:
 
     def _judge(self, ours: Window, theirs: Window, after: int | None) -> None:
         """Tell apart what lies between the last record that was the same and the source offset ``after``."""
-        span = self._matched, after
+        span = self.matched, after
 
         def unknown(there: Window, places: list[int]) -> None:
             self._strangers.judge(there, places, span)
@@ -139,4 +135,4 @@ class OrderWalk:
             columns, _ = target.window(WINDOWS[1], 1 << 26)
             window = Window([*target.take(sum(map(len, columns)))], True)
             self._compared.different([], window.columns)
-            self._strangers.judge(window, list(range(len(window.rows))), (self._matched, None))
+            self._strangers.judge(window, list(range(len(window.rows))), (self.matched, None))

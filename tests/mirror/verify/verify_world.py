@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.verify.compare import verify_flow
 from airflow_provider_mm2.mirror.verify.findings import Mismatch
@@ -18,10 +19,6 @@ from tests.mirror.offsets.group_world import BASE_MS, GroupWorld
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("us.orders", 0)
 
 Edit = Callable[[list[Message]], list[Message]]
-
-
-def no_tick() -> None:
-    """Let it wait."""
 
 
 def message(number: int, **fields: Any) -> Message:
@@ -86,9 +83,10 @@ class VerifyWorld(GroupWorld):
                 cluster.topics[part.topic].settings["cleanup.policy"] = "compact"
                 cluster.compact(*part)
 
-    def verify(self, **order: Any) -> VerifyReport:
+    def verify(self, *, tick: Tick = no_tick, **order: Any) -> VerifyReport:
         """Compare."""
-        return verify_flow(self.flow, self.pair, VerifyOrder(**order), tick=no_tick)
+        file = {name: order.pop(name) for name in ("resume", "every_s") if name in order}
+        return verify_flow(self.flow, self.pair, VerifyOrder(**order), tick=tick, **file)
 
     def found(self, **order: Any) -> list[tuple[str, int | None, int | None, int]]:
         """What is found: kind, offset on the source, on the target, and how many records."""
