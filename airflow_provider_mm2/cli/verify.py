@@ -117,9 +117,4 @@ def _show(document: dict[str, Any]) -> None:
 
 
 def _line(progress: Progress) -> None:
-    rate = progress.records / max(progress.seconds, 0.001)
-    stderr.print(
-        f"{progress.source}: about {progress.offset:,} of {progress.end:,}; {progress.records:,} records in all, "
-        f"{rate:,.0f}/s, {progress.found:,} mismatch(es)",
-        soft_wrap=True,
-    )
+    stderr.print(progress.line(), soft_wrap=True)

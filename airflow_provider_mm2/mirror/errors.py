@@ -1800,3 +1800,17 @@ class ResumeRefused(SettingsError):
     found: ClassVar[str] = "the comparison cannot go on from {path}: {problem}"
     likely_cause: ClassVar[str] = "the file is of another comparison, or not of this command at all"
     next_move: ClassVar[str] = "give the flow and the options that it was begun with, or a new file to begin anew"
+
+
+@dataclass(kw_only=True, eq=False)
+class MirrorDiffers(MirrorError):
+    """Both sides were compared, and are not the same."""
+
+    flow: str
+    count: int
+    first: str
+    found: ClassVar[str] = "the mirror of flow {flow!r} is not as it should be: {count} mismatch(es), the first {first}"
+    likely_cause: ClassVar[str] = "docs/how-to/verify.md tells of each kind what it means and where it comes from"
+    next_move: ClassVar[str] = (
+        "see the task's XCom `verified` for the first ones, `mm2 verify {flow} --json` for all with their offsets"
+    )

@@ -36,14 +36,21 @@ class OnRecord:
     target: Sequence[tuple[int, int, str]] = ()
 
     @classmethod
-    def of(cls, incidents: Sequence[Incident]) -> OnRecord:
-        """What incidents of a partition stand for."""
-        ranges = [(each.start, each.end, each.kind) for each in incidents if each.start < each.end]
+    def of(cls, incidents: Sequence[Incident], turned: Sequence[Incident] = ()) -> OnRecord:
+        """What incidents of a partition stand for.
+
+        :param turned: on a way home, those of the flow that went out: what it left stranded lies on our target.
+        """
         foreign = IncidentKind.FOREIGN_WRITES
+        here = [each for each in incidents if each.kind is not foreign]
+        there = [each for each in incidents if each.kind is foreign]
         return cls(
-            source=sorted((start, end, kind.value) for start, end, kind in ranges if kind is not foreign),
-            target=sorted((start, end, kind.value) for start, end, kind in ranges if kind is foreign),
+            source=_ranges(here), target=_ranges([*there, *(each for each in turned if each.kind is not foreign)])
         )
+
+
+def _ranges(incidents: Sequence[Incident]) -> list[tuple[int, int, str]]:
+    return sorted((each.start, each.end, each.kind.value) for each in incidents if each.start < each.end)
 
 
 def _covered(ranges: Sequence[tuple[int, int, str]], offset: int) -> tuple[str | None, int | None]:

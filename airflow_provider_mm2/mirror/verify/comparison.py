@@ -36,6 +36,13 @@ class Progress:
     found: int
     seconds: float
 
+    def line(self) -> str:
+        """For a log."""
+        return (
+            f"{self.source}: at {self.offset:,} of {self.end:,}; {self.records:,} records compared, "
+            f"{self.records / max(self.seconds, 0.001):,.0f}/s, {self.found:,} mismatch(es)"
+        )
+
 
 Report = Callable[[Progress], None]
 
@@ -121,7 +128,8 @@ class Comparison:
             if part.offset_map is None:
                 self._order_walk(part, compared, at).run(source, target)
             else:
-                walk = MapWalk(compared, part.offset_map, OnRecord.of(part.incidents), repeats=part.repeats)
+                on_record = OnRecord.of(part.incidents, part.turned)
+                walk = MapWalk(compared, part.offset_map, on_record, repeats=part.repeats)
                 compared.checkpoint = lambda here, there: self._note(part, compared, here, there, here)
                 walk.run(source, target)
 

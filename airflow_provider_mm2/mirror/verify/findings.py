@@ -66,6 +66,12 @@ class Mismatch:
         source, target = _both(self.source, after.source), _both(self.target, after.target)
         return replace(self, source=source, target=target, records=self.records + after.records)
 
+    @property
+    def told(self) -> str:
+        """In a line."""
+        here, there = ("nowhere" if span is None else f"{span[0]:,}" for span in (self.source, self.target))
+        return f"{self.kind.value}: {self.partition}, {self.records:,} record(s) at source {here}, target {there}"
+
     def to_json(self) -> dict[str, Any]:
         """A row of the document."""
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
@@ -24,6 +24,7 @@ from airflow_provider_mm2.mirror.incident_model import Incident
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.moments import to_ms
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.incidents import read_incidents
 from airflow_provider_mm2.mirror.state_model import Delivery, FlowRecord, PartitionLedger
 from airflow_provider_mm2.mirror.status import read_recorded
@@ -64,6 +65,7 @@ class Part:
     :param topic_ids: of source and target.
     :param expired: records of which the ledger says that both they and their place in the map have expired.
     :param repeats: written at least once, so that copies may be there again.
+    :param turned: on a way home, incidents of the flow that went the other way, whose source is our target.
     """
 
     source: TopicPartition
@@ -79,6 +81,7 @@ class Part:
     expired: int = 0
     repeats: bool = False
     incidents: Sequence[Incident] = ()
+    turned: Sequence[Incident] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +147,14 @@ def scope_by_map(flow: MirrorFlow, pair: ClusterPair, order: VerifyOrder, tick: 
     ledgers, warnings = _there(flow, pair, _named(flow.name, recorded, order.topics), order)
     facts = read_facts(pair, {part: ledger.latest.target for part, ledger in ledgers.items()})
     incidents = read_incidents(pair.target, flow.name, tick)
+    turned = read_incidents(pair.source, flow.forward.name, tick) if isinstance(flow, ReverseFlow) else ()
     moments = _moments(pair.source, ledgers, order)
     parts: list[Part] = []
     for source, ledger in sorted(ledgers.items()):
         of_it = [each for each in incidents if each.source == source]
+        stranded = [each for each in turned if each.source == ledger.latest.target]
         part, warning = _mapped_part(ledger, facts, of_it, (moments[0].get(source), moments[1].get(source)))
-        parts += [] if part is None else [part]
+        parts += [] if part is None else [replace(part, turned=stranded)]
         warnings += [] if warning is None else [warning]
     if not parts:
         mirrored = tuple(f"{part} [{_kept(each)}, {each.latest.next_offset})" for part, each in sorted(ledgers.items()))
