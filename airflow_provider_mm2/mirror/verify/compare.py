@@ -13,6 +13,7 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionsDisagree
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
+from airflow_provider_mm2.mirror.verify.later import Later, Now
 from airflow_provider_mm2.mirror.verify.report import VerifyReport
 from airflow_provider_mm2.mirror.verify.resume import EVERY_S, Memory
 from airflow_provider_mm2.mirror.verify.sampling import judged
@@ -41,14 +42,16 @@ def verify_flow(
     _check(order, resume)
     scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
     if order.sample is not None:
-        return _sampled(flow, scope, order.sample, order.seed, Comparison(pair, tick, report), began)
+        return _sampled(flow, scope, order.sample, order.seed, Comparison(pair, tick, report, Now()), began)
     memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)
     parts = scope.parts if memory is None else memory.begin(scope.parts)
-    comparison = Comparison(pair, tick, report, memory)
+    with Later() as work:
+        comparison = Comparison(pair, tick, report, work, memory)
+        results = [comparison.whole(part) for part in parts]
     return VerifyReport(
         flow=flow.name,
         mode="order" if order.by_order else "map",
-        results=[comparison.whole(part) for part in parts],
+        results=results,
         absent=scope.absent,
         warnings=scope.warnings,
         seconds=time.monotonic() - began,

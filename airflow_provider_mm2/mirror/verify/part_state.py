@@ -10,6 +10,7 @@ from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.digest import Digests
 from airflow_provider_mm2.mirror.verify.findings import Findings, Mismatch, Tally
+from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
 
 
@@ -38,16 +39,17 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
     }
 
 
-def compared_of(part: Part, state: Mapping[str, Any] | None) -> tuple[Compared, Standpoint]:
-    """A partition to go on with, or to begin."""
+def compared_of(part: Part, state: Mapping[str, Any] | None, work: Work) -> tuple[Compared, Standpoint]:
+    """A partition to go on with, or to begin; ``work`` does the hashing."""
     if state is None:
-        tally, findings, digests = Tally.empty(), Findings(part.source), Digests()
+        tally, findings, digests = Tally.empty(), Findings(part.source), Digests(work=work)
         at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
     else:
         tally = Tally.from_json(state["tally"])
         listed = [Mismatch.from_json(row) for row in state["mismatches"]]
         findings = Findings(part.source, listed, state["left_out"])
-        digests = Digests(*(bytes.fromhex(chain) for chain in state["chains"]))
+        source, target = (bytes.fromhex(chain) for chain in state["chains"])
+        digests = Digests(source, target, work)
         at = Standpoint(source=state["source"], target=state["target"], matched=state["matched"])
     absences = Absences(starts=part.starts, compacted=part.compacted, tally=tally, findings=findings)
     if state is not None:
