@@ -13,7 +13,7 @@ PIP := -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit test-floor lint format bench bench-offsets soak lock clean venv test-system
+.PHONY: help demo test unit test-floor lint format bench bench-offsets bench-verify soak lock clean venv test-system
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -50,6 +50,9 @@ bench: $(VENV)/.installed ## Measure the copy on the local pair
 
 bench-offsets: $(VENV)/.installed ## Measure how near translated group offsets come
 	$(VENV)/bin/python -m tests.bench.offsets
+
+bench-verify: $(VENV)/.installed ## Measure how fast a comparison is beside a plain consumer of both sides
+	$(VENV)/bin/python -m tests.bench.verify
 
 soak: $(VENV)/.installed ## The long forms of the tests: more kills, more examples
 	MM2_SOAK=1 $(VENV)/bin/python $(TESTS)

@@ -11,6 +11,7 @@ OPERATORS = (
     "airflow_provider_mm2.operators.seed",
     "airflow_provider_mm2.operators.topics",
     "airflow_provider_mm2.operators.translate",
+    "airflow_provider_mm2.operators.verify",
 )
 
 

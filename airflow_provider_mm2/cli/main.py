@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli import drill, failback, failover, forget, groups, import_, init, local, mirror, seed
+from airflow_provider_mm2.cli import (
+    drill,
+    failback,
+    failover,
+    forget,
+    groups,
+    import_,
+    init,
+    local,
+    mirror,
+    seed,
+    verify,
+)
 from airflow_provider_mm2.cli.output import WARNINGS
 
 FAILED_FOR_GOOD = 4
@@ -44,6 +56,7 @@ app.command()(mirror.status)
 app.command()(groups.groups)
 app.command()(seed.seed)
 app.command()(forget.forget)
+app.command()(verify.verify)
 app.command()(failover.failover)
 app.command()(failback.failback)
 app.command()(drill.drill)

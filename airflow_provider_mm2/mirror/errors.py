@@ -1831,3 +1831,56 @@ class PlacesInexact(MirrorError):
     next_move: ClassVar[str] = (
         "mirror to the end and ask again; `mm2 groups {flow}` shows each with its reason; exact=False only reports"
     )
+
+
+# --- verification ---
+
+
+@dataclass(kw_only=True, eq=False)
+class NothingToVerify(MirrorError):
+    """Nothing of a flow can be compared."""
+
+    flow: str
+    problem: str
+    found: ClassVar[str] = "nothing of flow {flow!r} can be compared: {problem}"
+    likely_cause: ClassVar[str] = "no run of the flow has finished, or another tool mirrors its topics"
+    next_move: ClassVar[str] = (
+        "run `mm2 run {flow}` first; `mm2 verify {flow} --by-order` judges what another tool has mirrored"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class RangeNotMirrored(SettingsError):
+    """Nothing of the range that is to be compared was mirrored."""
+
+    flow: str
+    asked: str
+    mirrored: tuple[str, ...]
+    found: ClassVar[str] = "nothing in {asked} was mirrored by flow {flow!r}; mirrored is {mirrored}"
+    likely_cause: ClassVar[str] = "an offset of the target in place of the source's, or a time before or after all runs"
+    next_move: ClassVar[str] = "give --from and --to within what `mm2 status {flow}` shows, or leave them out"
+
+
+@dataclass(kw_only=True, eq=False)
+class ResumeRefused(SettingsError):
+    """A comparison cannot go on from a file."""
+
+    path: str
+    problem: str
+    found: ClassVar[str] = "the comparison cannot go on from {path}: {problem}"
+    likely_cause: ClassVar[str] = "the file is of another comparison, or not of this command at all"
+    next_move: ClassVar[str] = "give the flow and the options that it was begun with, or a new file to begin anew"
+
+
+@dataclass(kw_only=True, eq=False)
+class MirrorDiffers(MirrorError):
+    """Both sides were compared, and are not the same."""
+
+    flow: str
+    count: int
+    first: str
+    found: ClassVar[str] = "the mirror of flow {flow!r} is not as it should be: {count} mismatch(es), the first {first}"
+    likely_cause: ClassVar[str] = "docs/how-to/verify.md tells of each kind what it means and where it comes from"
+    next_move: ClassVar[str] = (
+        "see the task's XCom `verified` for the first ones, `mm2 verify {flow} --json` for all with their offsets"
+    )

@@ -121,6 +121,61 @@ class Record:
         return len(self.key or b"") + len(self.value or b"") + headers
 
 
+Headers = Sequence[tuple[str, bytes | None]]
+Row = tuple[bytes | None, bytes | None, int, object]
+"""What a record says, without its offset: key, value, timestamp in ms, headers or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Records of one partition that lie side by side from offset ``start`` on, as columns of equal length.
+
+    A column is a list, so that two of them are compared without a line of Python a record. ``headers`` has None for a
+    record without any.
+    """
+
+    start: int
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[Headers | None]
+    timestamps: Sequence[int]
+
+    def __len__(self) -> int:
+        """How many records they are."""
+        return len(self.timestamps)
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last one."""
+        return self.start + len(self.timestamps)
+
+    def slice(self, start: int, end: int) -> Columns:
+        """The records from one place on to another, counted from the first one."""
+        if start == 0 and end >= len(self.timestamps):
+            return self
+        return Columns(
+            start=self.start + start,
+            keys=self.keys[start:end],
+            values=self.values[start:end],
+            headers=self.headers[start:end],
+            timestamps=self.timestamps[start:end],
+        )
+
+    def says_the_same(self, other: Columns) -> bool:
+        """Whether the records of both are equal one by one, whatever their offsets."""
+        return (
+            self.timestamps == other.timestamps
+            and self.keys == other.keys
+            and self.values == other.values
+            and self.headers == other.headers
+        )
+
+    def rows(self) -> list[Row]:
+        """What each record says, as values that can be looked up."""
+        headers = (None if each is None else tuple(each) for each in self.headers)
+        return list(zip(self.keys, self.values, self.timestamps, headers, strict=True))
+
+
 class RangeEnd(Enum):
     """Why a partition's part of a run is finished."""
 

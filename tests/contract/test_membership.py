@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airflow_provider_mm2.mirror.clusters.ports import Membership
+from airflow_provider_mm2.mirror.clusters.membership import Membership
 from tests.contract.lab import Lab, Side
 
 LIMIT_S = 60.0

@@ -108,6 +108,10 @@ class PartitionLog:
             if entry.message is not None and committed:
                 yield entry
 
+    def everything(self, start: int, end: int) -> Iterator[Entry]:
+        """Records in ``[start, end)`` that a ``read_uncommitted`` reader is given."""
+        return (entry for entry in self.entries if entry.message is not None and start <= entry.offset < end)
+
     def offset_at(self, moment_ms: int) -> int | None:
         """Offset of the first record stamped at or after a moment, aborted or not."""
         stamped = (entry for entry in self.entries if entry.message is not None and entry.offset < self.stable)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from itertools import islice
 
-from airflow_provider_mm2.mirror.clusters.ports import Membership, StateWriter, Tick
+from airflow_provider_mm2.mirror.clusters.membership import Membership
+from airflow_provider_mm2.mirror.clusters.ports import StateWriter, Tick
 from airflow_provider_mm2.mirror.errors import (
     COUNT_LIMIT,
     AccessNotChecked,
@@ -19,6 +20,7 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
+    Columns,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -35,6 +37,9 @@ from tests.fakes.lock_group import FakeMembership
 from tests.fakes.log import Message
 from tests.fakes.plain_producer import FakePlainWriter
 from tests.fakes.producer import FakeStateWriter
+
+COLUMN_RECORDS = 7
+"""A number that fits nothing else, so that batches of two sides never begin together."""
 
 PENDING_LIMIT_S = 60
 """How long the fake waits for pending offsets; each tick lets a second of its clock pass."""
@@ -133,6 +138,28 @@ class FakeReader:
             if entry.message is not None:
                 yield _record_of(partition, entry.offset, entry.message)
 
+    def read_columns(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick, *, aborted: bool = False
+    ) -> Generator[Columns, None, None]:
+        """Records of a range, ``COLUMN_RECORDS`` at most at a time.
+
+        :raises HeaderUnfaithful: a header key is not UTF-8.
+        """
+        log = self._cluster.log(partition)
+        entries = log.everything(start, end) if aborted else log.visible(start, end)
+        run: list[Record] = []
+        for entry in entries:
+            if entry.message is None:
+                continue
+            if run and (entry.offset != run[-1].offset + 1 or len(run) == COLUMN_RECORDS):
+                tick()
+                yield _columns_of(run)
+                run = []
+            run.append(_record_of(partition, entry.offset, entry.message))
+        tick()
+        if run:
+            yield _columns_of(run)
+
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """Number of visible records."""
         tick()
@@ -183,6 +210,16 @@ def _record_of(partition: TopicPartition, offset: int, message: Message) -> Reco
         value=message.value,
         headers=message.headers,
         timestamp_ms=message.timestamp_ms,
+    )
+
+
+def _columns_of(records: list[Record]) -> Columns:
+    return Columns(
+        start=records[0].offset,
+        keys=[record.key for record in records],
+        values=[record.value for record in records],
+        headers=[list(record.headers) or None for record in records],
+        timestamps=[record.timestamp_ms for record in records],
     )
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from airflow_provider_mm2.mirror.clusters.membership import Membership
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
     ChunkLimits,
+    Columns,
     CopiedRange,
     CopierSettings,
     CopyRange,
@@ -92,6 +94,14 @@ class ClusterReader(Protocol):
         One such read of a cluster goes on at a time: take all of it or close it before the next one.
 
         :raises HeaderUnfaithful: a record has a header key that is not UTF-8.
+        """
+
+    def read_columns(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick, *, aborted: bool = False
+    ) -> Generator[Columns, None, None]:
+        """``read_records`` at full speed, many at a time, several at once; what retention takes meanwhile is left out.
+
+        :param aborted: give also what only a ``read_uncommitted`` reader sees, up to the log's end.
         """
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
@@ -179,27 +189,6 @@ class TargetCluster(ClusterReader, Protocol):
 
     def state_writer(self, transactional_id: str) -> StateWriter:
         """A writer of state records, not yet fenced."""
-
-
-class Membership(Protocol):
-    """Membership of a lock group: the member that owns the group's one partition holds the lock."""
-
-    def poll(self, timeout_s: float) -> None:
-        """Serve the group protocol for at most ``timeout_s`` seconds."""
-
-    @property
-    def held(self) -> bool:
-        """Whether the partition is ours now."""
-
-    @property
-    def lost(self) -> bool:
-        """Whether it was ours once and has been taken away; never becomes false again."""
-
-    def holder(self) -> str | None:
-        """Client id of the member that owns the partition, None when nobody does."""
-
-    def leave(self) -> None:
-        """Leave the group at once, so that a successor need not wait for the session to end."""
 
 
 class StateWriter(Protocol):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from airflow_provider_mm2.mirror.clusters.ports import Membership, TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.membership import Membership
+from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import LeaseHeld, LeaseLost
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 

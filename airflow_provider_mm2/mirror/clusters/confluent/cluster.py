@@ -16,6 +16,7 @@ from airflow_provider_mm2.mirror.clusters.config import (
 )
 from airflow_provider_mm2.mirror.clusters.confluent.acls import create_acls, topic_acls
 from airflow_provider_mm2.mirror.clusters.confluent.admin import Admin
+from airflow_provider_mm2.mirror.clusters.confluent.columns import ColumnReader
 from airflow_provider_mm2.mirror.clusters.confluent.groups import Groups
 from airflow_provider_mm2.mirror.clusters.confluent.membership import GroupMembership
 from airflow_provider_mm2.mirror.clusters.confluent.offset_fetch import OffsetFetcher
@@ -33,6 +34,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, KafkaBusy, MirrorError, OffsetsHeld
 from airflow_provider_mm2.mirror.group_model import GroupListing, GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import (
+    Columns,
     LogOffsets,
     LogRecord,
     NewTopic,
@@ -66,6 +68,7 @@ class ConfluentCluster:
         self.settings = settings
         self.admin = Admin(alias=alias, settings=settings, tick=tick)
         self._reader = RangeReader(alias=alias, settings=settings, watch=self.admin.watch)
+        self._columns = ColumnReader(alias=alias, settings=settings, admin=self.admin)
         self._fetcher = OffsetFetcher(admin_settings(settings))
         self._groups = Groups(self.admin, self._fetcher)
         self._progress: dict[str, ProgressClient] = {}
@@ -131,6 +134,12 @@ class ConfluentCluster:
         """See :class:`ClusterReader`."""
         with closing(self.records(partition, start, end, tick)) as messages:
             yield from (record_of(message, partition) for message in messages)
+
+    def read_columns(
+        self, partition: TopicPartition, start: int, end: int, tick: Tick, *, aborted: bool = False
+    ) -> Generator[Columns, None, None]:
+        """See :class:`ClusterReader`."""
+        return self._columns.read(partition, start, end, tick, aborted=aborted)
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:
         """See :class:`ClusterReader`."""
@@ -229,6 +238,7 @@ class ConfluentCluster:
     def close(self) -> None:
         """See :class:`ClusterReader`."""
         self._reader.close()
+        self._columns.close()
         self._fetcher.close()
         for client in self._progress.values():
             client.close()

@@ -1,0 +1,1 @@
+"""Proof of a mirror: both sides read and compared."""

@@ -1,0 +1,86 @@
+"""Proving a mirror: read both sides once, side by side, and tell every record that is not as it should be.
+
+Nothing is written to either cluster, and mirroring may go on meanwhile: the ends are those of the start.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionsDisagree
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
+from airflow_provider_mm2.mirror.verify.later import Later, Now
+from airflow_provider_mm2.mirror.verify.report import VerifyReport
+from airflow_provider_mm2.mirror.verify.resume import EVERY_S, Memory
+from airflow_provider_mm2.mirror.verify.sampling import judged
+from airflow_provider_mm2.mirror.verify.scope import Scope, VerifyOrder, scope_by_map
+from airflow_provider_mm2.mirror.verify.scope_by_order import scope_by_order
+
+
+def verify_flow(
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    order: VerifyOrder,
+    *,
+    tick: Tick,
+    report: Report = no_report,
+    resume: Path | None = None,
+    every_s: float = EVERY_S,
+) -> VerifyReport:
+    """Compare what a flow has mirrored with what it was mirrored from.
+
+    :param resume: a file to remember in how far it is, and to go on from where it is there already.
+    :param every_s: how often that file is written at most.
+    :raises OptionsDisagree: what is asked for does not go together.
+    :raises MirrorError: it cannot be compared; see ``scope_by_map``, ``scope_by_order`` and ``Memory``.
+    """
+    began = time.monotonic()
+    _check(order, resume)
+    scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
+    if order.sample is not None:
+        return _sampled(flow, scope, order.sample, order.seed, Comparison(pair, tick, report, Now()), began)
+    memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)
+    parts = scope.parts if memory is None else memory.begin(scope.parts)
+    with Later() as work:
+        comparison = Comparison(pair, tick, report, work, memory)
+        results = [comparison.whole(part) for part in parts]
+    return VerifyReport(
+        flow=flow.name,
+        mode="order" if order.by_order else "map",
+        results=results,
+        absent=scope.absent,
+        warnings=scope.warnings,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _check(order: VerifyOrder, resume: Path | None) -> None:
+    if order.sample is None and order.seed is not None:
+        raise OptionsDisagree(options=("--seed",), problem="it is of a sample, and --sample is not given")
+    if order.sample is not None and resume is not None:
+        problem = "a sample is small, and is begun anew with the same --seed"
+        raise OptionsDisagree(options=("--sample", "--resume"), problem=problem)
+    if order.sample is not None and order.sample < 1:
+        raise ArgumentRefused(argument="sample", problem=f"{order.sample} is no number of windows")
+
+
+def _sampled(
+    flow: MirrorFlow, scope: Scope, count: int, given: int | None, comparison: Comparison, began: float
+) -> VerifyReport:
+    """Compare windows at random places of each partition."""
+    seed = secrets.randbelow(1_000_000) if given is None else given
+    done = [
+        comparison.sample(part, part.offset_map, count, seed) for part in scope.parts if part.offset_map is not None
+    ]
+    return VerifyReport(
+        flow=flow.name,
+        mode="map",
+        results=[result for result, _ in done],
+        warnings=scope.warnings,
+        sampled=judged(seed, [row for _, row in done]),
+        seconds=time.monotonic() - began,
+    )

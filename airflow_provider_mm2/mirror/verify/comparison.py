@@ -1,0 +1,208 @@
+"""Comparing one partition after the other: reading both sides, remembering how far it is, telling of it."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.model import Columns, TopicPartition
+from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
+from airflow_provider_mm2.mirror.verify.apart import Compared
+from airflow_provider_mm2.mirror.verify.by_map import MapWalk, OnRecord
+from airflow_provider_mm2.mirror.verify.by_order import OrderWalk
+from airflow_provider_mm2.mirror.verify.cursor import Cursor
+from airflow_provider_mm2.mirror.verify.findings import Side
+from airflow_provider_mm2.mirror.verify.later import Work
+from airflow_provider_mm2.mirror.verify.part_state import Standpoint, compared_of, state_json
+from airflow_provider_mm2.mirror.verify.report import PartResult
+from airflow_provider_mm2.mirror.verify.resume import Memory
+from airflow_provider_mm2.mirror.verify.sampling import draw
+from airflow_provider_mm2.mirror.verify.scope import Part
+from airflow_provider_mm2.mirror.verify.strangers import Strangers
+
+REPORT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a comparison is: at ``offset`` of ``end`` in ``source``, with ``records`` compared in all."""
+
+    source: TopicPartition
+    offset: int
+    end: int
+    records: int
+    found: int
+    seconds: float
+
+    def line(self) -> str:
+        """For a log."""
+        return (
+            f"{self.source}: at {self.offset:,} of {self.end:,}; {self.records:,} records compared, "
+            f"{self.records / max(self.seconds, 0.001):,.0f}/s, {self.found:,} mismatch(es)"
+        )
+
+
+Report = Callable[[Progress], None]
+
+
+def no_report(progress: Progress) -> None:
+    """Report nothing."""
+
+
+class Comparison:
+    """Compares partitions.
+
+    :param work: who does the hashing.
+    :param memory: where it is remembered how far it is; None: nowhere.
+    """
+
+    def __init__(self, pair: ClusterPair, tick: Tick, report: Report, work: Work, memory: Memory | None = None) -> None:
+        self._pair = pair
+        self._tick = tick
+        self._report = report
+        self._work = work
+        self._memory = memory
+        self._began = self._told = time.monotonic()
+        self._records = self._found = 0
+
+    def whole(self, part: Part) -> PartResult:
+        """Compare a partition, or the rest of it."""
+        state = None if self._memory is None else self._memory.state_of(part)
+        compared, at = compared_of(part, state, self._work)
+        ends: tuple[str, str]
+        if state is None or state["digests"] is None:
+            self._walk(part, compared, at)
+            compared.absences.close(self._reader(part), {Side.SOURCE: part.end, Side.TARGET: part.target_end})
+            ends = compared.digests.ends()
+            if self._memory is not None:
+                over = Standpoint(source=part.end, target=part.target_end, matched=part.end)
+                self._memory.note(part, state_json(compared, over, ends))
+        else:
+            ends = state["digests"][0], state["digests"][1]
+        return self._result(part, compared, ends)
+
+    def sample(self, part: Part, offset_map: OffsetMap, count: int, seed: int) -> tuple[PartResult, dict[str, object]]:
+        """Compare windows at random places of a partition, and what its sample is."""
+        compared, _ = compared_of(part, None, self._work)
+        sample = draw(part, offset_map, count, seed)
+        wrong: set[int] = set()
+        for number, window in enumerate(sample.parts):
+            before = len(compared.findings)
+            at = Standpoint(source=window.start, target=window.target_start, matched=window.start)
+            self._walk(window, compared, at)
+            wrong |= {number} if len(compared.findings) > before else set()
+        known = len(compared.findings.listed)
+        if sample.parts:
+            first = sample.parts[0]
+            compared.absences.close(self._reader(part), {Side.SOURCE: first.end, Side.TARGET: first.target_end})
+        for late in compared.findings.listed[known:]:
+            offset = 0 if late.source is None else late.source[0]
+            wrong |= {number for number, window in enumerate(sample.parts) if window.start <= offset < window.end}
+        row = {
+            "topic": part.source.topic,
+            "partition": part.source.partition,
+            "windows": len(sample.parts),
+            "of_windows": sample.windows,
+            "records": sample.records,
+            "differing": len(wrong),
+        }
+        return self._result(part, compared, None), row
+
+    def _result(self, part: Part, compared: Compared, digests: tuple[str, str] | None) -> PartResult:
+        self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)
+        return PartResult(part=part, tally=compared.tally, findings=compared.findings, digests=digests)
+
+    def _walk(self, part: Part, compared: Compared, at: Standpoint) -> None:
+        cursors: list[Cursor] = []
+
+        def tick() -> None:
+            self._tick()
+            if cursors:
+                self._tell(part, compared, cursors[0])
+
+        ours = self._pair.source.read_columns(part.source, at.source, part.end, tick)
+        theirs = self._pair.target.read_columns(part.target, at.target, part.target_end, self._tick)
+        with closing(ours), closing(theirs), _collector_off():
+            source, target = Cursor(ours), Cursor(theirs)
+            cursors.append(source)
+            if part.offset_map is None:
+                self._order_walk(part, compared, at).run(source, target)
+            else:
+                on_record = OnRecord.of(part.incidents, part.turned)
+                walk = MapWalk(compared, part.offset_map, on_record, repeats=part.repeats)
+                compared.checkpoint = lambda here, there: self._note(part, compared, here, there, here)
+                walk.run(source, target)
+
+    def _order_walk(self, part: Part, compared: Compared, at: Standpoint) -> OrderWalk:
+        def read(start: int, end: int | None, aborted: bool) -> Iterator[Columns]:
+            return self._read(part, Side.SOURCE, start, end, aborted=aborted)
+
+        def offset_at(side: Side, moment_ms: int) -> int | None:
+            cluster, place = self._place(part, side)
+            return cluster.offsets_at({place: moment_ms})[place]
+
+        walk = OrderWalk(compared, Strangers(compared, read, part.start), at.matched, offset_at)
+        compared.checkpoint = lambda here, there: self._note(part, compared, here, there, walk.matched)
+        return walk
+
+    def _note(
+        self, part: Part, compared: Compared, source: int | None, target: int | None, matched: int | None
+    ) -> None:
+        """Remember a partition at the end of a block."""
+        if self._memory is None or not self._memory.is_due:
+            return
+        at = Standpoint(
+            source=part.end if source is None else source,
+            target=part.target_end if target is None else target,
+            matched=part.end if matched is None else matched,
+        )
+        self._memory.note(part, state_json(compared, at))
+
+    def _place(self, part: Part, side: Side) -> tuple[ClusterReader, TopicPartition]:
+        if side is Side.SOURCE:
+            return self._pair.source, part.source
+        return self._pair.target, part.target
+
+    def _reader(self, part: Part) -> Callable[[Side, int, int | None], Iterator[Columns]]:
+        return lambda side, start, end: self._read(part, side, start, end)
+
+    def _read(self, part: Part, side: Side, start: int, end: int | None, *, aborted: bool = False) -> Iterator[Columns]:
+        """Records of one side, to the log's present end where no end is given."""
+        cluster, place = self._place(part, side)
+        log = cluster.log_offsets([place])[place]
+        until = end if end is not None else log.end if aborted else log.stable
+        with closing(cluster.read_columns(place, start, until, self._tick, aborted=aborted)) as read:
+            yield from read
+
+    def _tell(self, part: Part, compared: Compared, source: Cursor) -> None:
+        now = time.monotonic()
+        if now - self._told < REPORT_S:
+            return
+        gc.collect(0)  # it is off; whatever made a cycle is small, but a comparison may take days
+        self._told = now
+        self._report(
+            Progress(
+                source=part.source,
+                offset=part.end if source.offset is None else source.offset,
+                end=part.end,
+                records=self._records + compared.tally.records,
+                found=self._found + len(compared.findings),
+                seconds=now - self._began,
+            )
+        )
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """No cyclic collection while records pass by: it would look at each of them, and costs a fifth."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

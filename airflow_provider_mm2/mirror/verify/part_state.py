@@ -1,0 +1,58 @@
+"""How far one partition is compared, as plain values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_mm2.mirror.verify.absent import Absences
+from airflow_provider_mm2.mirror.verify.apart import Compared
+from airflow_provider_mm2.mirror.verify.digest import Digests
+from airflow_provider_mm2.mirror.verify.findings import Findings, Mismatch, Tally
+from airflow_provider_mm2.mirror.verify.later import Work
+from airflow_provider_mm2.mirror.verify.scope import Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """What comes next on each side, and the source offset behind the last record that was the same."""
+
+    source: int
+    target: int
+    matched: int
+
+
+def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None = None) -> dict[str, Any]:
+    """A partition at the end of a block; with the final digests where all of it was compared."""
+    findings = compared.findings
+    return {
+        "source": at.source,
+        "target": at.target,
+        "matched": at.matched,
+        "chains": [chain.hex() for chain in compared.digests.chains],
+        "tally": compared.tally.to_json(),
+        "mismatches": [each.to_json() for each in findings.listed],
+        "left_out": findings.left_out,
+        "absent": compared.absences.to_json(),
+        "digests": None if ends is None else list(ends),
+    }
+
+
+def compared_of(part: Part, state: Mapping[str, Any] | None, work: Work) -> tuple[Compared, Standpoint]:
+    """A partition to go on with, or to begin; ``work`` does the hashing."""
+    if state is None:
+        tally, findings, digests = Tally.empty(), Findings(part.source), Digests(work=work)
+        at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
+    else:
+        tally = Tally.from_json(state["tally"])
+        listed = [Mismatch.from_json(row) for row in state["mismatches"]]
+        findings = Findings(part.source, listed, state["left_out"])
+        source, target = (bytes.fromhex(chain) for chain in state["chains"])
+        digests = Digests(source, target, work)
+        at = Standpoint(source=state["source"], target=state["target"], matched=state["matched"])
+    absences = Absences(starts=part.starts, compacted=part.compacted, tally=tally, findings=findings)
+    if state is not None:
+        absences.restore(state["absent"])
+    compared = Compared(tally=tally, findings=findings, digests=digests, absences=absences, starts=part.starts)
+    return compared, at
