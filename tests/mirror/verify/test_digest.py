@@ -101,6 +101,15 @@ def test_hashed_beside() -> None:
         for row in rows:
             digests.add_both(columns_of([row]))
         assert digests.ends()[0] == digest_of(rows)
-        work.do(lambda: [][0])
-        with pytest.raises(IndexError):
-            work.wait()
+        with pytest.raises(ZeroDivisionError):
+            fail_beside(work)
+
+
+def fail_beside(work: Later) -> None:
+    """Let a piece of work fail, and wait for it."""
+    work.do(lambda: _ignore(1 // 0))
+    work.wait()
+
+
+def _ignore(_: object) -> None:
+    """Take anything."""
