@@ -23,7 +23,7 @@ from tests.bench.children import run_child
 from tests.bench.loads import LOADS, PARTITIONS, Filler, Load, delete_topic
 from tests.bench.ours import target_topic
 
-RECORDS = {"100 B": 4_000_000, "1 kB": 1_000_000, "10 kB": 100_000, "1 kB lz4": 1_000_000}
+RECORDS = {"100 B": 8_000_000, "1 kB": 3_000_000, "10 kB": 300_000, "1 kB lz4": 3_000_000}
 WAYS = ("plain", "map", "order")
 
 

@@ -145,19 +145,20 @@ class FakeReader:
 
         :raises HeaderUnfaithful: a header key is not UTF-8.
         """
-        log = self._cluster.log(partition)
-        entries = log.everything(start, end) if aborted else log.visible(start, end)
-        run: list[Record] = []
-        for entry in entries:
-            if entry.message is None:
-                continue
-            if run and (entry.offset != run[-1].offset + 1 or len(run) == COLUMN_RECORDS):
-                tick()
-                yield _columns_of(run)
-                run = []
-            run.append(_record_of(partition, entry.offset, entry.message))
-        tick()
-        if run:
+        position = start
+        while True:
+            tick()
+            log = self._cluster.log(partition)  # anew: retention may have passed
+            entries = log.everything(position, end) if aborted else log.visible(position, end)
+            run: list[Record] = []
+            for entry in entries:
+                if len(run) == COLUMN_RECORDS or (run and entry.offset != run[-1].offset + 1):
+                    break
+                if entry.message is not None:
+                    run.append(_record_of(partition, entry.offset, entry.message))
+            if not run:
+                return
+            position = run[-1].offset + 1
             yield _columns_of(run)
 
     def count_visible(self, partition: TopicPartition, start: int, end: int, tick: Tick) -> int:

@@ -11,6 +11,7 @@ Keys are remembered as digests, as long as nothing explains what they miss: 16 b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -24,6 +25,8 @@ Read = Callable[[Side, int, int | None], Iterator[Columns]]
 
 NO_LATER = "the last record of its key is not there, and no later one explains it"
 KEPT_OLDER = "it is a tombstone, and a record of its key before it is still there"
+
+ASK_S = 1.0
 
 
 @dataclass(slots=True)
@@ -46,12 +49,21 @@ class Absences:
 
     :param starts: where each log began.
     :param compacted: sides whose topic is compacted.
+    :param start_now: asks where a side's log begins by now: retention goes on while both sides are read.
     """
 
     def __init__(
-        self, *, starts: Mapping[Side, int], compacted: frozenset[Side], tally: Tally, findings: Findings
+        self,
+        *,
+        starts: Mapping[Side, int],
+        compacted: frozenset[Side],
+        tally: Tally,
+        findings: Findings,
+        start_now: Callable[[Side], int] | None = None,
     ) -> None:
-        self._starts = starts
+        self._starts = dict(starts)
+        self._start_now = start_now
+        self._asked = dict.fromkeys(Side, 0.0)
         self._compacted = compacted
         self._tally = tally
         self._findings = findings
@@ -63,9 +75,18 @@ class Absences:
 
     def expired(self, side: Side, there: int | None, count: int) -> int:
         """How many of the next ``count`` records retention took from ``side``; they are counted here."""
+        if there is not None and there + count > self._starts[side]:
+            self._ask(side)
         gone = 0 if there is None else max(0, min(count, self._starts[side] - there))
         self._tally.expired[side] += gone
         return gone
+
+    def _ask(self, side: Side) -> None:
+        """See where a log begins by now, once a second at most: a compacted topic misses records all the time."""
+        now = time.monotonic()
+        if self._start_now is not None and now - self._asked[side] >= ASK_S:
+            self._asked[side] = now
+            self._starts[side] = max(self._starts[side], self._start_now(side))
 
     def missing(self, side: Side, columns: Columns, there: int | None, kind: Kind, detail: str) -> None:
         """Take records of the other side that ``side`` has not, and retention did not take.

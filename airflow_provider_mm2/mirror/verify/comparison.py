@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
@@ -72,7 +73,7 @@ class Comparison:
     def whole(self, part: Part) -> PartResult:
         """Compare a partition, or the rest of it."""
         state = None if self._memory is None else self._memory.state_of(part)
-        compared, at = compared_of(part, state, self._work)
+        compared, at = self._compared(part, state)
         ends: tuple[str, str]
         if state is None or state["digests"] is None:
             self._walk(part, compared, at)
@@ -87,7 +88,7 @@ class Comparison:
 
     def sample(self, part: Part, offset_map: OffsetMap, count: int, seed: int) -> tuple[PartResult, dict[str, object]]:
         """Compare windows at random places of a partition, and what its sample is."""
-        compared, _ = compared_of(part, None, self._work)
+        compared, _ = self._compared(part, None)
         sample = draw(part, offset_map, count, seed)
         wrong: set[int] = set()
         for number, window in enumerate(sample.parts):
@@ -111,6 +112,13 @@ class Comparison:
             "differing": len(wrong),
         }
         return self._result(part, compared, None), row
+
+    def _compared(self, part: Part, state: dict[str, Any] | None) -> tuple[Compared, Standpoint]:
+        def start_now(side: Side) -> int:
+            cluster, place = self._place(part, side)
+            return cluster.log_offsets([place])[place].start
+
+        return compared_of(part, state, self._work, start_now)
 
     def _result(self, part: Part, compared: Compared, digests: tuple[str, str] | None) -> PartResult:
         self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)

@@ -71,7 +71,9 @@ class _Block:
                 joined.update(part)
 
     def chained(self, before: bytes) -> bytes:
-        """The chain with this block behind it."""
+        """The chain with this block behind it; nothing is added where it has no record."""
+        if not self.count:
+            return before
         whole = sha256(before + self.count.to_bytes(8, "big"))
         for each in self._hashes:
             whole.update(each.digest())
@@ -152,7 +154,7 @@ class Digests:
 
     def add_source(self, columns: Columns) -> None:
         """Add records of the source alone."""
-        self._is_parted = True
+        self._is_parted = self._is_parted or len(columns) > 0
         self._add(self._chain.add_source, columns)
 
     def add_target(self, columns: Columns) -> None:
@@ -176,5 +178,5 @@ class Digests:
     def ends(self) -> tuple[str, str]:
         """The digests of all records so far, as text: of the source, of the target."""
         self._work.wait()
-        source, target = self._chain.ends if self.is_at_block_end else self._chain.chained()
+        source, target = self._chain.chained()
         return source.hex(), target.hex()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.digest import Digests
-from airflow_provider_mm2.mirror.verify.findings import Findings, Mismatch, Tally
+from airflow_provider_mm2.mirror.verify.findings import Findings, Mismatch, Side, Tally
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
 
@@ -39,8 +39,14 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
     }
 
 
-def compared_of(part: Part, state: Mapping[str, Any] | None, work: Work) -> tuple[Compared, Standpoint]:
-    """A partition to go on with, or to begin; ``work`` does the hashing."""
+def compared_of(
+    part: Part, state: Mapping[str, Any] | None, work: Work, start_now: Callable[[Side], int]
+) -> tuple[Compared, Standpoint]:
+    """A partition to go on with, or to begin.
+
+    :param work: who does the hashing.
+    :param start_now: tells where a log begins by now.
+    """
     if state is None:
         tally, findings, digests = Tally.empty(), Findings(part.source), Digests(work=work)
         at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
@@ -51,7 +57,9 @@ def compared_of(part: Part, state: Mapping[str, Any] | None, work: Work) -> tupl
         source, target = (bytes.fromhex(chain) for chain in state["chains"])
         digests = Digests(source, target, work)
         at = Standpoint(source=state["source"], target=state["target"], matched=state["matched"])
-    absences = Absences(starts=part.starts, compacted=part.compacted, tally=tally, findings=findings)
+    absences = Absences(
+        starts=part.starts, compacted=part.compacted, tally=tally, findings=findings, start_now=start_now
+    )
     if state is not None:
         absences.restore(state["absent"])
     compared = Compared(tally=tally, findings=findings, digests=digests, absences=absences, starts=part.starts)

@@ -24,7 +24,7 @@ from airflow_provider_mm2.mirror.run import seed_progress
 from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.log import Entry, Message, Outcome
 from tests.mirror.offsets.group_world import BASE_MS
-from tests.mirror.verify.verify_world import COPY, VerifyWorld, message
+from tests.mirror.verify.verify_world import COPY, ORDERS, VerifyWorld, message
 
 
 @pytest.fixture
@@ -197,6 +197,23 @@ def test_expired_heads() -> None:
     world.pair.eu.advance_log_start(*COPY, 51)
     (row,) = world.verify().to_json()["partitions"]
     assert (row["mismatches"], row["expired_source"], row["expired_target"]) == (0, 0, 40)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_retention_that_goes_on(world: VerifyWorld, side: str) -> None:
+    """What retention takes while both sides are read is no loss either."""
+    calls = 0
+
+    def tick() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            cluster, part = (world.pair.us, ORDERS) if side == "source" else (world.pair.eu, COPY)
+            cluster.topics[part.topic].logs[0].advance_start(60)
+
+    (row,) = world.verify(tick=tick).to_json()["partitions"]
+    assert row["mismatches"] == 0
+    assert row[f"expired_{side}"] > 0
 
 
 def keyed(world: VerifyWorld, *rows: tuple[bytes, bytes | None]) -> None:

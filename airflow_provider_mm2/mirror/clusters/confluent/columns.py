@@ -35,6 +35,10 @@ TICK_S = 0.1
 LARGEST_RECORD = 1_000_000_000
 """A limit alone: one partition is read at a time, and a megabyte of it, unless one record is larger."""
 
+QUEUED: Settings = {"queued.min.messages": 100_000}
+"""Fetched ahead by a consumer: with the copy engine's million two readers of small records hold 350 MB instead of 165,
+and are no faster."""
+
 IDLE_KEPT = 4
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _Kind = tuple[str, bool]
@@ -83,7 +87,7 @@ class ColumnReader:
     def _new(self, *, aborted: bool) -> Consumer:
         tuned = copy_reader_settings(self._settings, group="mm2.reader", max_record_bytes=LARGEST_RECORD)
         isolation = "read_uncommitted" if aborted else "read_committed"
-        config: dict[str, Any] = {**tuned, "isolation.level": isolation, "error_cb": self._admin.watch}
+        config: dict[str, Any] = {**tuned, **QUEUED, "isolation.level": isolation, "error_cb": self._admin.watch}
         try:
             return Consumer(config, logger=client_log)
         except (KafkaException, ValueError, TypeError) as error:
