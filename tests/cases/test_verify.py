@@ -172,7 +172,7 @@ def test_a_million_records_with_every_fault(make_scenario: MakeScenario, shell: 
         1,
         [
             *common,
-            ("duplicate", None, 600_000, 1),
+            ("duplicate", 600_000, 600_000, 1),
             ("reordered", 700_000, 700_001, 1),
             ("reordered", 700_001, 700_000, 1),
             ("missing", MILLION - 10, MILLION - 10, 10),

@@ -19,10 +19,10 @@ from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.verify.apart import NOT_AT_SOURCE, NOT_THERE, Compared, Ends, Window, find_end, tell
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.findings import Kind, Side, first_difference
+from airflow_provider_mm2.mirror.verify.strangers import Strangers
 
 NOT_MIRRORED = "no segment of the offset map covers it"
 STRANGER = "no segment of the offset map covers it: nobody knows where it comes from"
-REPEATED = "it is on the target once more than the offset map says"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +78,16 @@ class MapWalk:
     """
 
     def __init__(
-        self, compared: Compared, offset_map: OffsetMap, on_record: OnRecord, *, repeats: bool = False
+        self,
+        compared: Compared,
+        strangers: Strangers,
+        offset_map: OffsetMap,
+        on_record: OnRecord,
+        *,
+        repeats: bool = False,
     ) -> None:
         self._compared = compared
+        self._strangers = strangers
         self._map = offset_map
         self._on_record = on_record
         self._repeats = repeats
@@ -147,14 +154,15 @@ class MapWalk:
         self._compared.different(*before)
         here_window, there_window = Window(before[0], True), Window(before[1], True)
         is_in_place = found[0] == found[1]
-        tell(self._compared, here_window, there_window, by_place=is_in_place, unknown=self._doubled)
+        span = at, source.offset
+
+        def unknown(window: Window, places: list[int]) -> None:
+            self._strangers.judge(window, places, span)
+
+        tell(self._compared, here_window, there_window, by_place=is_in_place, unknown=unknown)
         if not is_in_place:
             self._shift += found[1] - found[0]
             self._shifted_to = end
-
-    def _doubled(self, there: Window, places: list[int]) -> None:
-        for place in places:
-            self._compared.findings.add(Kind.DUPLICATE, target=there.offsets[place], detail=REPEATED)
 
     def _not_mirrored(self, source: Cursor, end: int | None) -> None:
         kind, until = _covered(self._on_record.source, source.offset or 0)

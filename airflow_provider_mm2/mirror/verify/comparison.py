@@ -141,19 +141,23 @@ class Comparison:
                 self._order_walk(part, compared, at).run(source, target)
             else:
                 on_record = OnRecord.of(part.incidents, part.turned)
-                walk = MapWalk(compared, part.offset_map, on_record, repeats=part.repeats)
+                strangers = self._strangers(part, compared)
+                walk = MapWalk(compared, strangers, part.offset_map, on_record, repeats=part.repeats)
                 compared.checkpoint = lambda here, there: self._note(part, compared, here, there, here)
                 walk.run(source, target)
 
-    def _order_walk(self, part: Part, compared: Compared, at: Standpoint) -> OrderWalk:
+    def _strangers(self, part: Part, compared: Compared) -> Strangers:
         def read(start: int, end: int | None, aborted: bool) -> Iterator[Columns]:
             return self._read(part, Side.SOURCE, start, end, aborted=aborted)
 
+        return Strangers(compared, read, part.start)
+
+    def _order_walk(self, part: Part, compared: Compared, at: Standpoint) -> OrderWalk:
         def offset_at(side: Side, moment_ms: int) -> int | None:
             cluster, place = self._place(part, side)
             return cluster.offsets_at({place: moment_ms})[place]
 
-        walk = OrderWalk(compared, Strangers(compared, read, part.start), at.matched, offset_at)
+        walk = OrderWalk(compared, self._strangers(part, compared), at.matched, offset_at)
         compared.checkpoint = lambda here, there: self._note(part, compared, here, there, walk.matched)
         return walk
 

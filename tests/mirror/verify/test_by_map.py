@@ -99,7 +99,7 @@ def test_a_doubled_record_is_one_finding() -> None:
     """Where the rest has moved down, that is one duplicate."""
     world = VerifyWorld().mirrored(100)
     world.plant(lambda records: [*records[:21], records[20], *records[21:]])
-    assert world.found() == [("duplicate", None, 21, 1)]
+    assert world.found() == [("duplicate", 20, 21, 1)]
 
 
 def test_two_swapped_records(world: VerifyWorld) -> None:

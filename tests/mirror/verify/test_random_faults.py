@@ -50,7 +50,7 @@ def test_by_order(plan: list[str]) -> None:
 
 @given(plans)
 def test_by_map(plan: list[str]) -> None:
-    """Along the map a record too many is a duplicate, since each has its place, and a swap moves two."""
+    """Along the map each kind is told apart as well; a swap moves two, since each has its place."""
     world = VerifyWorld().mirrored((len(plan) + 1) * APART)
     log_end = world.target_log.end
     world.plant(lambda records: with_faults(records, plan))
@@ -59,5 +59,6 @@ def test_by_map(plan: list[str]) -> None:
     behind = max(0, too_many - plan.count("missing") - (log_end - (len(plan) + 1) * APART))
     assert told["changed"] == plan.count("changed")
     assert told["reordered"] == 2 * plan.count("reordered")
-    assert told["duplicate"] == too_many
+    assert told["duplicate"] == plan.count("duplicate")
+    assert told["foreign"] == plan.count("foreign")
     assert told["missing"] == plan.count("missing") + (1 if behind else 0)
