@@ -201,6 +201,15 @@ def test_the_workflow_runs_what_people_run() -> None:
     assert workflow["permissions"] == {"contents": "read"}
 
 
+def test_the_workflow_for_drills_is_one() -> None:
+    """What users copy is valid by GitHub's schema, and runs the script beside it."""
+    workflow = YAML(typ="safe").load((ROOT / "docs" / "ci" / "drill.yml").read_text("utf-8"))
+    schema = files("check_jsonschema") / "builtin_schemas" / "vendor" / "github-workflows.json"
+    jsonschema.validate(workflow, json.loads(schema.read_text("utf-8")))
+    (run,) = (step["run"] for step in workflow["jobs"]["drill"]["steps"] if "run" in step)
+    assert (ROOT / run.split()[0]).is_file()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Give the names of the files in the built wheel."""

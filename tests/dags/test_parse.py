@@ -40,6 +40,7 @@ json.dump(
     {
         "dags": [name for name in namespace if name.startswith("mm2_")],
         "modules": sorted(set(sys.modules) - before),
+        "airflow_s": used,
         "import_s": imported - used,
         "load_s": loaded - imported,
     },
@@ -83,7 +84,10 @@ def test_sensors_load_nothing_slow() -> None:
     assert [name for name in modules if name.startswith(slow)] == []
 
 
-def test_fifty_flows_take_half_a_second_beyond_airflow(tmp_path: Path) -> None:
-    """The scheduler parses DAG files all the time; this is processor time, so that a busy machine does not count."""
+def test_fifty_flows_take_a_part_of_what_airflow_takes(tmp_path: Path) -> None:
+    """The scheduler parses DAG files all the time: on any machine ours cost less than Airflow's own import does.
+
+    Processor time of one process, so that a busy machine makes both dearer.
+    """
     told = parse(tmp_path, 50)
-    assert told["import_s"] + told["load_s"] < 0.5, told
+    assert told["import_s"] + told["load_s"] < told["airflow_s"] * 0.75, {**told, "modules": len(told["modules"])}
