@@ -34,7 +34,7 @@ def repaired_until_done(start: Start, truth: Truth, target: LocalCluster, folder
                 rig.process_of(target).kill()
                 rig.restart(target)
         else:
-            assert outcome.retriable, str(outcome)
+            assert outcome.retriable or outcome.killed, str(outcome)
         outcome = start(truth.flow, owner="again").outcome(240)
     raise AssertionError(f"not done: {story}, the last {outcome}")
 
