@@ -124,6 +124,26 @@ def test_stranded_records(make_stage: MakeStage, choice: Stranded) -> None:
     assert numbers_at(stage, Side.TARGET) == [*range(100), *range(105, 125), *copies]
 
 
+@pytest.mark.parametrize("choice", [Stranded.KEEP, Stranded.COPY])
+def test_a_single_stranded_record(make_stage: MakeStage, choice: Stranded) -> None:
+    """One record that lies where the marker of a transaction of ours would: nobody takes it for a stranger's."""
+    stage = make_stage()
+    scenario = stage.scenario
+    scenario.produce(*records(100))
+    stage.commit("app", 40)
+    scenario.run()
+    scenario.produce(record(100))
+    fail_over(stage)
+    scenario.lab.produce(Side.TARGET, scenario.target(), record(101))
+    assert look(stage).stranded[0].records == 1
+    prepare(stage, choice)
+    bring(stage)
+    assert move_home(stage).state == "closed"
+    assert numbers_at(stage, Side.SOURCE) == [*range(102), *([100] if choice is Stranded.COPY else [])]
+    scenario.produce(record(102))
+    assert copied(scenario.run()) == 1
+
+
 def test_a_group_behind_the_start_at_a_failover(make_stage: MakeStage) -> None:
     """K39: 3800 offsets are not on the target: told before the approval, and moved only where the flow says so."""
     stage = make_stage()
