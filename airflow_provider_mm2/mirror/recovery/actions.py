@@ -118,7 +118,7 @@ def _hand_over(work: Work) -> tuple[Detail, list[StateRecord]]:
     if work.order.mode is Mode.UNPLANNED:
         told = f"not yet: once {away!r} is back, `mm2 failback {name} --prepare` hands over to the flow {name}"
         return {"forward": told}, owed_hand_over(work.target, work.flow.name, work.tick)
-    way = WayHome(flow=work.flow, pair=work.both, owner=work.owner, tick=work.tick, report=work.report)
+    way = WayHome(flow=work.flow, pair=work.both, owner=work.owner, tick=work.tick)
     return way.hand_over({}), []
 
 

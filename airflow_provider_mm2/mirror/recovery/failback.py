@@ -45,13 +45,17 @@ IS_HOME = (ActiveSide.SOURCE, ActiveSide.TARGET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """The side that was left last, and what is known of the flow that led away from it."""
+    """The side that was left last, and what is known of the flow that led away from it.
+
+    :param is_late: whether it was the active side, left on the way home, and the forward flow does not know of that.
+    """
 
     flow: MirrorFlow
     old: ClusterReader
     new: TargetCluster
     ledgers: Mapping[TopicPartition, PartitionLedger]
     notes: Mapping[TopicPartition, StrandedNote]
+    is_late: bool
 
     def stranded(self, tick: Tick) -> tuple[StrandedRange, ...]:
         return find_stranded(self.flow, self.old, self.ledgers, self.notes, tick)
@@ -72,7 +76,7 @@ class Failback:
         self._owner = owner
         self._tick = tick
         self._report = report
-        self._way = WayHome(flow=self.reverse, pair=pair, owner=owner, tick=tick, report=report)
+        self._way = WayHome(flow=self.reverse, pair=pair, owner=owner, tick=tick)
 
     def look(self) -> FailbackReport:
         """What coming home means as things stand; touches nothing.
@@ -82,12 +86,10 @@ class Failback:
         record = self._way.forward_record()
         ledgers = read_shards(self._pair.source, self.flow.name, record.shards, self._tick)
         left = self._left(ledgers)
-        if self._way.owes_hand_over():
+        if left.is_late:
             return self._told(NOT_HANDED_OVER, left, left.stranded(self._tick))
         if self._way.is_open(ledgers):
-            home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
-            latest = [ledger.latest for ledger in home.values()]
-            return self._told(PREPARED, left, (), [(e.source, e.target, e.next_offset) for e in latest])
+            return self._told(PREPARED, left, (), self._rows())
         begins, warnings = beginnings(self.reverse, self._pair, ledgers)
         rows = [(part, begin.target, begin.offset) for part, begin in begins.items()]
         return self._told(NOT_PREPARED, left, left.stranded(self._tick), rows, warnings=warnings)
@@ -112,9 +114,9 @@ class Failback:
         """Every stranded record that nobody has decided on, one after the other."""
         record = self._way.forward_record()
         ledgers = read_shards(self._pair.source, self.flow.name, record.shards, self._tick)
-        if self._way.is_open(ledgers) and not self._way.owes_hand_over():
-            return
         left = self._left(ledgers)
+        if not left.is_late and self._way.is_open(ledgers):
+            return
         yield from list_stranded(left.old, left.stranded(self._tick), self._tick)
 
     def prepare(self, choice: Stranded | None) -> FailbackReport:
@@ -127,10 +129,9 @@ class Failback:
         forward = self._way.forward_record()
         away = self._pair.source
         ledgers = read_shards(away, self.flow.name, forward.shards, self._tick)
-        late = self._way.owes_hand_over()
-        if not late and self._way.is_open(ledgers):
-            return self.look()
         left = self._left(ledgers)
+        if not left.is_late and self._way.is_open(ledgers):
+            return self.look()
         check_same(self.flow.name, left.notes.values(), choice)
         stranded = left.stranded(self._tick)
         self._check(left, stranded, choice)
@@ -142,15 +143,19 @@ class Failback:
             copied = self._settle(left, choice, keep)
             settled = self._left(ledgers)
             self._check(settled, settled.stranded(keep), None)
-        if late:
+        if left.is_late:
             self._report("handing over to the forward flow")
             self._way.hand_over({part: note.end for part, note in settled.notes.items()})
             return self._told(HOME, settled, (), warnings=decided, copied=copied)
         self._report(f"opening the way home, {self.reverse.name}")
         warnings = self._way.open(forward, ledgers, lambda: self._see_none(ledgers))
+        return self._told(PREPARED, settled, (), self._rows(), warnings=(*decided, *warnings), copied=copied)
+
+    def _rows(self) -> list[tuple[TopicPartition, TopicPartition, int]]:
+        """Where an open way home stands: partition of the active side, partition at home, next offset."""
         home = read_shards(self._pair.target, self.reverse.name, self.reverse.shards, self._tick)
-        rows = [(entry.source, entry.target, entry.next_offset) for entry in (each.latest for each in home.values())]
-        return self._told(PREPARED, settled, (), rows, warnings=(*decided, *warnings), copied=copied)
+        latest = (ledger.latest for ledger in home.values())
+        return [(entry.source, entry.target, entry.next_offset) for entry in latest]
 
     def _see_none(self, ledgers: Mapping[TopicPartition, PartitionLedger]) -> None:
         left = self._left(ledgers)
@@ -195,9 +200,9 @@ class Failback:
         if self._way.owes_hand_over():
             brought = read_shards(home, self.reverse.name, self.reverse.shards, self._tick)
             notes = read_notes(home, self.reverse.name, self._tick)
-            return _Left(flow=self.reverse, old=away, new=home, ledgers=brought, notes=notes)
+            return _Left(flow=self.reverse, old=away, new=home, ledgers=brought, notes=notes, is_late=True)
         notes = read_notes(away, self.flow.name, self._tick)
-        return _Left(flow=self.flow, old=home, new=away, ledgers=ledgers, notes=notes)
+        return _Left(flow=self.flow, old=home, new=away, ledgers=ledgers, notes=notes, is_late=False)
 
     def _told(
         self,

@@ -25,7 +25,7 @@ from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, take_back, written_since
 from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
-from airflow_provider_mm2.mirror.recovery.journal import Journal, Recorded, read_recorded
+from airflow_provider_mm2.mirror.recovery.journal import Recorded, held_journal, read_recorded
 from airflow_provider_mm2.mirror.recovery.planning import (
     check_none_open,
     check_side,
@@ -51,7 +51,6 @@ from airflow_provider_mm2.mirror.recovery.steps import (
 )
 from airflow_provider_mm2.mirror.recovery.work import Report, Work, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
-from airflow_provider_mm2.mirror.state.control import control_lease
 
 log = logging.getLogger(__name__)
 
@@ -219,10 +218,7 @@ class Failover:
         """The control lease and the journal, and both clusters as far as the order allows."""
         target = self.pair.target
         with ExitStack() as held:
-            lease = held.enter_context(control_lease(self.flow, target, self.owner, self.tick))
-            journal = Journal(target, self.flow.name, lease, self.tick)
-            held.callback(journal.close)
-            journal.open()
+            journal = held.enter_context(held_journal(self.flow, target, self.owner, self.tick))
             yield Work(
                 flow=self.flow,
                 target=target,

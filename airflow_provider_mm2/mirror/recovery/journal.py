@@ -8,7 +8,8 @@ begins; the failovers themselves stay.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,11 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, StateWriter, TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import Fenced, StateDamaged
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.recovery.record import FailoverRecord, GroupMove, StepNote
 from airflow_provider_mm2.mirror.recovery.steps import PREFLIGHT, Stage, StepState
 from airflow_provider_mm2.mirror.state import gate
+from airflow_provider_mm2.mirror.state.control import control_lease
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
 
@@ -217,6 +220,21 @@ class Journal:
             why = "the flow record was changed meanwhile"
             raise Fenced(transactional_id=naming.control_id(self._flow), why=why)
         self._writer.write(records, self.keep)
+
+
+@contextmanager
+def held_journal(flow: MirrorFlow, target: TargetCluster, owner: str, tick: Tick) -> Iterator[Journal]:
+    """The journal of a flow, open, with the control lease held.
+
+    :raises LeaseHeld: somebody else holds it; says who.
+    """
+    with control_lease(flow, target, owner, tick) as lease:
+        journal = Journal(target, flow.name, lease, tick)
+        try:
+            journal.open()
+            yield journal
+        finally:
+            journal.close()
 
 
 def _key(data: bytes | None) -> tuple[str, int, str] | None:

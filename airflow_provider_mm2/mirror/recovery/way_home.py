@@ -18,13 +18,12 @@ from airflow_provider_mm2.mirror.interval.shard_writer import shard_writer
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
-from airflow_provider_mm2.mirror.recovery.journal import Journal, read_recorded
+from airflow_provider_mm2.mirror.recovery.journal import held_journal, read_recorded
 from airflow_provider_mm2.mirror.recovery.mirror_image import Turned, mirror_image, progress_digest
 from airflow_provider_mm2.mirror.recovery.steps import Stage
 from airflow_provider_mm2.mirror.recovery.way_places import Beginning, Ledgers, beginnings, endings
-from airflow_provider_mm2.mirror.recovery.work import Detail, Report, now_ms
+from airflow_provider_mm2.mirror.recovery.work import Detail, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
-from airflow_provider_mm2.mirror.state.control import control_lease
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import moved_record, read_moved
@@ -44,7 +43,6 @@ class WayHome:
     pair: ClusterPair
     owner: str
     tick: Tick
-    report: Report
 
     def forward_record(self) -> FlowRecord:
         """The forward flow's record, which must say that its target is the active side.
@@ -113,25 +111,20 @@ class WayHome:
         """
         flow, pair, tick = self.flow, self.pair, self.tick
         ensure_state_topics(flow, pair)
-        with control_lease(flow, pair.target, self.owner, tick) as lease:
-            journal = Journal(pair.target, flow.name, lease, tick)
-            try:
-                journal.open()
-                if self.is_open(ledgers):
-                    return ()
-                see_none()
-                shut = self._record(forward, frozen=True)
-                journal.set_gate(shut)
-                begins, warnings = beginnings(flow, pair, ledgers)
-                before = read_shards(pair.target, flow.name, shut.shards, tick)
-                for number in range(shut.shards):
-                    self._write_shard(number, shut.shards, begins, before)
-                see_none()
-                opened = Opened(digest=progress_digest(ledgers), by=self.owner, at_ms=now_ms())
-                moved = [moved_record(flow.name, name, None) for name in read_moved(pair.target, flow.name, tick)]
-                journal.set_gate(replace(shut, frozen=False), extra=[opened_record(flow.name, opened), *moved])
-            finally:
-                journal.close()
+        with held_journal(flow, pair.target, self.owner, tick) as journal:
+            if self.is_open(ledgers):
+                return ()
+            see_none()
+            shut = self._record(forward, frozen=True)
+            journal.set_gate(shut)
+            begins, warnings = beginnings(flow, pair, ledgers)
+            before = read_shards(pair.target, flow.name, shut.shards, tick)
+            for number in range(shut.shards):
+                self._write_shard(number, shut.shards, begins, before)
+            see_none()
+            opened = Opened(digest=progress_digest(ledgers), by=self.owner, at_ms=now_ms())
+            moved = [moved_record(flow.name, name, None) for name in read_moved(pair.target, flow.name, tick)]
+            journal.set_gate(replace(shut, frozen=False), extra=[opened_record(flow.name, opened), *moved])
         return warnings
 
     def _record(self, forward: FlowRecord, *, frozen: bool) -> FlowRecord:
@@ -177,30 +170,25 @@ class WayHome:
         :param decided: up to where a person has decided on what never came home, by partition of the side it left.
         """
         forward, pair, tick = self.flow.forward, self.pair.turned(), self.tick
-        with control_lease(forward, pair.target, self.owner, tick) as lease:
-            journal = Journal(pair.target, forward.name, lease, tick)
-            try:
-                journal.open()
-                record = journal.record
-                if record is None:
-                    self._refuse(f"its record on {pair.target.alias!r} is gone")
-                if record.active_side is ActiveSide.SOURCE:
-                    return {"forward": "open already"}
-                home = read_shards(self.pair.target, self.flow.name, self.flow.shards, tick)
-                standing = read_shards(pair.target, forward.name, record.shards, tick)
-                places = endings(self.flow, self.pair, home, decided)
-                for number in range(record.shards):
-                    some = {
-                        place.source: mirror_image(home.get(part), standing.get(place.source), place, keep_older=True)
-                        for part, place in places.items()
-                        if naming.shard_of(place.source, record.shards) == number
-                    }
-                    with shard_writer(forward, pair, number, self.owner, journal.keep) as writer:
-                        writer.write(*_records(forward.name, number, some))
-                moved = [moved_record(forward.name, name, None) for name in read_moved(pair.target, forward.name, tick)]
-                journal.end_failover(Stage.FAILED_BACK, replace(record, active_side=ActiveSide.SOURCE), extra=moved)
-            finally:
-                journal.close()
+        with held_journal(forward, pair.target, self.owner, tick) as journal:
+            record = journal.record
+            if record is None:
+                self._refuse(f"its record on {pair.target.alias!r} is gone")
+            if record.active_side is ActiveSide.SOURCE:
+                return {"forward": "open already"}
+            home = read_shards(self.pair.target, self.flow.name, self.flow.shards, tick)
+            standing = read_shards(pair.target, forward.name, record.shards, tick)
+            places = endings(self.flow, self.pair, home, decided)
+            for number in range(record.shards):
+                some = {
+                    place.source: mirror_image(home.get(part), standing.get(place.source), place, keep_older=True)
+                    for part, place in places.items()
+                    if naming.shard_of(place.source, record.shards) == number
+                }
+                with shard_writer(forward, pair, number, self.owner, journal.keep) as writer:
+                    writer.write(*_records(forward.name, number, some))
+            moved = [moved_record(forward.name, name, None) for name in read_moved(pair.target, forward.name, tick)]
+            journal.end_failover(Stage.FAILED_BACK, replace(record, active_side=ActiveSide.SOURCE), extra=moved)
         self._pay()
         return {"forward": f"flow {forward.name} goes on behind {len(places)} partition(s) that came home"}
 
@@ -209,14 +197,9 @@ class WayHome:
         known = read_opened(self.pair.target, self.flow.name, self.tick)
         if known is None or not known.owes:
             return
-        with control_lease(self.flow, self.pair.target, self.owner, self.tick) as lease:
-            journal = Journal(self.pair.target, self.flow.name, lease, self.tick)
-            try:
-                journal.open()
-                if journal.record is not None:
-                    journal.set_gate(journal.record, extra=[opened_record(self.flow.name, replace(known, owes=False))])
-            finally:
-                journal.close()
+        with held_journal(self.flow, self.pair.target, self.owner, self.tick) as journal:
+            if journal.record is not None:
+                journal.set_gate(journal.record, extra=[opened_record(self.flow.name, replace(known, owes=False))])
 
 
 def _records(

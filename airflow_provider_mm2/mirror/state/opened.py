@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, replace
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
-from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.json_text import compact_json, json_object
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state.kinds import kind_record, read_kind
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
-VERSION = 1
 KIND = "way home"
 
 
@@ -40,20 +36,9 @@ def read_opened(home: ClusterReader, flow: str, tick: Tick) -> Opened | None:
 
     :raises StateDamaged: the record cannot be believed.
     """
-    topic, found = naming.gate_topic(flow), None
-    if not home.describe_topics([topic]):
+    if not home.describe_topics([naming.gate_topic(flow)]):
         return None
-    for record in home.read_state(TopicPartition(topic, 0), tick):
-        if json_object(record.key).get("kind") != KIND or record.value is None:
-            continue
-        document = json_object(record.value)
-        try:
-            if document.pop("version", None) != VERSION:
-                raise ValueError(f"not of version {VERSION}")
-            found = _OPENED.validate_python(document)
-        except (ValidationError, ValueError) as error:
-            raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=str(error)) from error
-    return found
+    return next(iter(reversed([*read_kind(home, flow, KIND, _OPENED, tick)])), None)
 
 
 def owed_hand_over(home: ClusterReader, flow: str, tick: Tick) -> list[StateRecord]:
@@ -64,6 +49,4 @@ def owed_hand_over(home: ClusterReader, flow: str, tick: Tick) -> list[StateReco
 
 def opened_record(flow: str, opened: Opened) -> StateRecord:
     """The record that keeps it."""
-    key = compact_json({"kind": KIND, "version": VERSION})
-    value = compact_json({**dataclasses.asdict(opened), "version": VERSION})
-    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value)
+    return kind_record(flow, KIND, {}, opened)

@@ -6,20 +6,16 @@ of how far it came are one transaction, so none is copied twice however often it
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from enum import Enum
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
-from airflow_provider_mm2.mirror.errors import StateDamaged
-from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state.kinds import kind_record, read_kind
 from airflow_provider_mm2.mirror.state_model import StateRecord
 
-VERSION = 1
 KIND = "stranded"
 
 
@@ -67,9 +63,7 @@ _NOTE = TypeAdapter(StrandedNote)
 
 def note_record(flow: str, note: StrandedNote, turn: int = 0) -> StateRecord:
     """The record that keeps a note."""
-    key = compact_json({"kind": KIND, "topic": note.topic, "partition": note.partition, "version": VERSION})
-    value = compact_json({**dataclasses.asdict(note), "choice": note.choice.value, "version": VERSION})
-    return StateRecord(topic=naming.gate_topic(flow), partition=0, key=key, value=value, turn=turn)
+    return kind_record(flow, KIND, {"topic": note.topic, "partition": note.partition}, note, turn)
 
 
 def read_notes(new_side: ClusterReader, flow: str, tick: Tick) -> dict[TopicPartition, StrandedNote]:
@@ -77,17 +71,4 @@ def read_notes(new_side: ClusterReader, flow: str, tick: Tick) -> dict[TopicPart
 
     :raises StateDamaged: a record cannot be believed.
     """
-    topic = naming.gate_topic(flow)
-    found: dict[TopicPartition, StrandedNote] = {}
-    for record in new_side.read_state(TopicPartition(topic, 0), tick):
-        if json_object(record.key).get("kind") != KIND or record.value is None:
-            continue
-        document = json_object(record.value)
-        try:
-            if document.pop("version", None) != VERSION:
-                raise ValueError(f"not of version {VERSION}")
-            note = _NOTE.validate_python(document)
-        except (ValidationError, ValueError) as error:
-            raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=str(error)) from error
-        found[note.source] = note
-    return found
+    return {note.source: note for note in read_kind(new_side, flow, KIND, _NOTE, tick)}
