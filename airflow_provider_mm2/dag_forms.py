@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from airflow.sdk import Param
+from airflow.sdk import DAG, Param
 
 from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets
 from airflow_provider_mm2.mirror.errors import FlowInvalid, SecretInFlow
-from airflow_provider_mm2.mirror.flow_file import FlowFile
+from airflow_provider_mm2.mirror.flow_file import FlowFile, flow_folder, read_flows
+from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
+
+CHOSEN = "{{ params.flow }}"
+"""The flow of whoever started the run."""
 
 STARTED_BY_HAND: Mapping[str, Any] = {
     "schedule": None,
@@ -19,6 +24,41 @@ STARTED_BY_HAND: Mapping[str, Any] = {
     "default_args": {"retries": 2, "retry_delay": timedelta(seconds=30)},
 }
 """Arguments of a DAG that a person starts."""
+
+
+def dag_of_flows(
+    namespace: MutableMapping[str, Any],
+    dag_id: str,
+    arguments: Mapping[str, Any],
+    tasks: Callable[[], object],
+    given: Mapping[str, Any],
+) -> DAG:
+    """Put a DAG that is for one of the flows of the folder into a DAG file's namespace, and return it.
+
+    The flow is the first thing that its form asks. One that cannot be used is left out and told in the documentation;
+    where there is none, the DAG has one task, which fails with why.
+
+    :param arguments: those of ``DAG``.
+    :param tasks: makes the tasks, in the DAG that is open.
+    :param given: arguments that win.
+    :raises FlowNotFound: there is no such folder.
+    """
+    dag_file = str(namespace["__file__"])
+    names, problems = flows_to_choose(read_flows(flow_folder(Path(dag_file).parent / "flows")))
+    left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
+    own = {
+        **arguments,
+        "doc_md": arguments["doc_md"] + left_out,
+        "params": {"flow": flow_choice(names), **arguments["params"]},
+    }
+    with DAG(dag_id, **{**own, **given}) as dag:
+        if names:
+            tasks()
+        else:
+            InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
+    dag.fileloc = dag_file
+    namespace[dag_id] = dag
+    return dag
 
 
 def flows_to_choose(files: Sequence[FlowFile]) -> tuple[list[str], list[str]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Param
 
-from airflow_provider_mm2.dag_forms import flow_choice, flows_to_choose
-from airflow_provider_mm2.mirror.flow_file import flow_folder, read_flows
+from airflow_provider_mm2.dag_forms import CHOSEN, dag_of_flows
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.operators.drill import DrDrillOperator
-from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 
 DAG_ID = "mm2_dr_drill"
 
@@ -34,11 +31,7 @@ def load_drill_dag(
     :param kwargs: arguments of ``DAG``, which win: ``schedule="@weekly"``, with ``params={"flow": "orders"}``.
     :raises FlowNotFound: there is no folder of flows.
     """
-    dag_file = str(namespace["__file__"])
-    names, problems = flows_to_choose(read_flows(flow_folder(Path(dag_file).parent / "flows")))
-    left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
     params = {
-        "flow": flow_choice(names),
         "mode": Param(Mode.PLANNED.value, type="string", enum=[mode.value for mode in Mode], title="Mode"),
         "load_s": Param(10, type="integer", minimum=1, maximum=3600, title="Seconds of load before the cut"),
         "failback": Param(False, type="boolean", title="Come home afterwards"),
@@ -46,25 +39,21 @@ def load_drill_dag(
     arguments: dict[str, Any] = {
         "schedule": None,
         "description": "Fail over for the exercise, measured against limits",
-        "doc_md": DOC + left_out,
+        "doc_md": DOC,
         "tags": ["mm2", "drill"],
         "catchup": False,
         "max_active_runs": 1,
+        "params": {**params, **kwargs.pop("params", {})},
     }
-    given = {**arguments, **kwargs}
-    given["params"] = {**params, **kwargs.get("params", {})}
-    with DAG(dag_id, **given) as dag:
-        if names:
-            DrDrillOperator(
-                task_id="drill",
-                flow="{{ params.flow }}",
-                mode="{{ params.mode }}",
-                load_s="{{ params.load_s }}",
-                failback="{{ params.failback }}",
-                html=html,
-            )
-        else:
-            InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
-    dag.fileloc = dag_file
-    namespace[dag_id] = dag
-    return dag
+
+    def tasks() -> None:
+        DrDrillOperator(
+            task_id="drill",
+            flow=CHOSEN,
+            mode="{{ params.mode }}",
+            load_s="{{ params.load_s }}",
+            failback="{{ params.failback }}",
+            html=html,
+        )
+
+    return dag_of_flows(namespace, dag_id, arguments, tasks, kwargs)

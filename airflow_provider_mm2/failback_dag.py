@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Context, Param
 
-from airflow_provider_mm2.dag_forms import STARTED_BY_HAND, common_form, flow_choice, flows_to_choose
+from airflow_provider_mm2.dag_forms import CHOSEN, STARTED_BY_HAND, common_form, dag_of_flows
 from airflow_provider_mm2.failover_dag import (
-    CHOSEN,
     approved_tasks,
     skip_unless_planning,
 )
 from airflow_provider_mm2.mirror.clusters.naming import REVERSE
-from airflow_provider_mm2.mirror.flow_file import flow_folder, read_flows
 from airflow_provider_mm2.mirror.recovery.failback_report import HOME, PREPARED
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 from airflow_provider_mm2.operators.failback import FailbackOperator
-from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.operators.mirror import MirrorIntervalOperator
 from airflow_provider_mm2.version_compat import AirflowSkipException, manual_runs_only
 
@@ -60,25 +56,15 @@ def load_failback_dag(
 
     :raises FlowNotFound: there is no folder of flows.
     """
-    dag_file = str(namespace["__file__"])
-    names, problems = flows_to_choose(read_flows(flow_folder(Path(dag_file).parent / "flows")))
-    left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
     arguments = {
         "description": "Bring a flow home after a failover, with a person's approval",
-        "doc_md": DOC + left_out,
+        "doc_md": DOC,
         "tags": ["mm2", "failback"],
-        "params": {"flow": flow_choice(names), "stranded": _stranded_choice(), **common_form()},
+        "params": {"stranded": _stranded_choice(), **common_form()},
         **STARTED_BY_HAND,
         **manual_runs_only(),
     }
-    with DAG(dag_id, **{**arguments, **kwargs}) as dag:
-        if names:
-            _tasks(assigned_users, response_timeout)
-        else:
-            InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
-    dag.fileloc = dag_file
-    namespace[dag_id] = dag
-    return dag
+    return dag_of_flows(namespace, dag_id, arguments, lambda: _tasks(assigned_users, response_timeout), kwargs)
 
 
 def _stranded_choice() -> Param:

@@ -7,26 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import DAG, Context, Param, TriggerRule
 
-from airflow_provider_mm2.dag_forms import STARTED_BY_HAND, common_form, flow_choice, flows_to_choose
-from airflow_provider_mm2.mirror.flow_file import flow_folder, read_flows
+from airflow_provider_mm2.dag_forms import CHOSEN, STARTED_BY_HAND, common_form, dag_of_flows
 from airflow_provider_mm2.mirror.recovery.report import PREVIEW
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Phase, Stage
 from airflow_provider_mm2.operators.failover import FailoverOperator, RepointConsumersOperator
-from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.version_compat import AirflowSkipException, manual_runs_only, task_states
 
 DAG_ID = "mm2_failover"
 APPROVE, REJECT = "Approve", "Reject"
 APPROVAL_TASK = "approval"
-
-CHOSEN = "{{ params.flow }}"
-"""The flow of whoever started the run."""
 
 _PLAN = f"(ti.xcom_pull(task_ids='{Phase.PLAN.value}') or {{}})"
 _ANSWER = f"(ti.xcom_pull(task_ids='{APPROVAL_TASK}') or {{}})"
@@ -69,15 +63,11 @@ def load_failover_dag(
     :param kwargs: arguments of ``DAG``, which win.
     :raises FlowNotFound: there is no such folder.
     """
-    dag_file = str(namespace["__file__"])
-    names, problems = flows_to_choose(read_flows(flow_folder(Path(dag_file).parent / "flows")))
-    left_out = "".join(f"\n\n**A flow cannot be chosen:**\n\n```\n{problem}\n```" for problem in problems)
     arguments = {
         "description": "Move the consumer groups of a flow to its target, with a person's approval",
-        "doc_md": DOC + left_out,
+        "doc_md": DOC,
         "tags": ["mm2", "failover"],
         "params": {
-            "flow": flow_choice(names),
             "mode": Param(
                 Mode.PLANNED.value,
                 type="string",
@@ -90,16 +80,12 @@ def load_failover_dag(
         **STARTED_BY_HAND,
         **manual_runs_only(),
     }
-    with DAG(dag_id, **{**arguments, **kwargs}) as dag:
-        if names:
-            approved_tasks(
-                CHOSEN, "Fail over flow {{ params.flow }}?", assigned_users, response_timeout, mode="{{ params.mode }}"
-            )
-        else:
-            InvalidFlowOperator(task_id="no_flow", problem="no flow can be chosen:\n" + "\n".join(problems))
-    dag.fileloc = dag_file
-    namespace[dag_id] = dag
-    return dag
+
+    def tasks() -> None:
+        question, mode = "Fail over flow {{ params.flow }}?", "{{ params.mode }}"
+        approved_tasks(CHOSEN, question, assigned_users, response_timeout, mode=mode)
+
+    return dag_of_flows(namespace, dag_id, arguments, tasks, kwargs)
 
 
 def approved_tasks(
