@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, TopicCollection
-from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.contract.real_eyes import LATEST
+from airflow_provider_mm2.mirror.model import TopicPartition
+from tests.contract.real_eyes import LATEST, log_offsets
 
 LIMIT_S = 30.0
 
@@ -36,11 +36,10 @@ def _describe(admin: AdminClient, topics: Sequence[str]) -> Mapping[str, object]
     if not topics:
         return {}
     found = {name: each.result(LIMIT_S) for name, each in admin.describe_topics(TopicCollection(list(topics))).items()}
-    parts = [KafkaPartition(name, part.id) for name, topic in found.items() for part in topic.partitions]
-    ends = admin.list_offsets(dict.fromkeys(parts, LATEST), isolation_level=IsolationLevel.READ_UNCOMMITTED)
-    by_part = {(part.topic, part.partition): future.result(LIMIT_S).offset for part, future in ends.items()}
+    parts = [TopicPartition(name, part.id) for name, topic in found.items() for part in topic.partitions]
+    ends = log_offsets(admin, parts, LATEST, IsolationLevel.READ_UNCOMMITTED)
     return {
-        name: (str(topic.topic_id), [by_part[(name, part.id)] for part in topic.partitions])
+        name: (str(topic.topic_id), [ends[TopicPartition(name, part.id)] for part in topic.partitions])
         for name, topic in found.items()
     }
 

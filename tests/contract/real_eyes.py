@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
@@ -11,12 +11,14 @@ from confluent_kafka import Message as KafkaMessage
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from airflow_provider_mm2.mirror.clusters.confluent.failures import is_away
 from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.fakes.log import Message
 
 LIMIT_S = 60.0
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+UNHEARD = (KafkaError._NOENT, KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 def end_of(admin: AdminClient, partition: TopicPartition) -> int:
@@ -84,15 +86,26 @@ def _bytes(data: object) -> bytes | None:
 
 
 def _offset(admin: AdminClient, partition: TopicPartition, spec: OffsetSpec, isolation: IsolationLevel) -> int:
-    """One offset; a client that has not heard of a partition that came up looks at all topics first."""
+    return log_offsets(admin, [partition], spec, isolation)[partition]
+
+
+def log_offsets(
+    admin: AdminClient, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+) -> dict[TopicPartition, int]:
+    """One offset of each log; a leader that is not there yet is waited for, since a topic is told of before it has one.
+
+    :raises KafkaException: no leader answered within a minute, or one refused.
+    """
+    found: dict[TopicPartition, int] = {}
     deadline = time.monotonic() + LIMIT_S
-    while True:
-        asked = KafkaPartition(*partition)
-        (future,) = admin.list_offsets({asked: spec}, isolation_level=isolation).values()
-        try:
-            return int(future.result(LIMIT_S).offset)
-        except KafkaException as error:
-            unknown = error.args[0].code() == KafkaError._NOENT
-            if not unknown or time.monotonic() > deadline:
-                raise
-            admin.list_topics(timeout=LIMIT_S)
+    while missing := [part for part in partitions if part not in found]:
+        futures = admin.list_offsets({KafkaPartition(*part): spec for part in missing}, isolation_level=isolation)
+        for key, future in futures.items():
+            try:
+                found[TopicPartition(key.topic, key.partition)] = int(future.result(LIMIT_S).offset)
+            except KafkaException as error:
+                inner = error.args[0]
+                if time.monotonic() > deadline or not (is_away(inner) or inner.code() in UNHEARD):
+                    raise
+                admin.list_topics(timeout=LIMIT_S)  # else the client goes by what it heard before
+    return found
