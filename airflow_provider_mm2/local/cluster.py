@@ -42,6 +42,7 @@ class LocalCluster:
     :param brokers: 1 or more; with 3 the internal topics have three replicas.
     :param users: name to password for the two SASL kinds; clients get the first.
     :param properties: broker properties that win over the ones chosen here.
+    :param advertised: the port that clients are told in place of each broker's own, for a proxy before it.
     :param jvm_options: options of each broker's JVM, heap size included.
     :raises FolderUnusable: the folder's name has a comma.
     """
@@ -55,6 +56,7 @@ class LocalCluster:
         security: Security | str = Security.PLAINTEXT,
         users: Mapping[str, str] | None = None,
         properties: Mapping[str, str] | None = None,
+        advertised: Sequence[int] = (),
         jvm_options: Sequence[str] = DEFAULT_JVM_OPTIONS,
     ) -> None:
         self.folder = folder.resolve()
@@ -66,6 +68,7 @@ class LocalCluster:
             security=Security(security),
             users=users or {"mm2": "mm2-secret"},
             properties=properties or {},
+            advertised=tuple(advertised),
         )
         self._jvm_options = tuple(jvm_options)
 

@@ -39,6 +39,7 @@ class ClusterSpec:
     :param brokers: number of brokers, each also a controller.
     :param users: name to password, for the two SASL kinds; clients get the first.
     :param properties: broker properties that win over the ones chosen here.
+    :param advertised: the port that clients are told in place of each broker's own, for a proxy before it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ClusterSpec:
     security: Security = Security.PLAINTEXT
     users: Mapping[str, str] = field(default_factory=lambda: {"mm2": "mm2-secret"})
     properties: Mapping[str, str] = field(default_factory=dict)
+    advertised: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +71,16 @@ def broker_properties(
     """
     own = ports[node]
     voters = ",".join(f"{other}@{HOST}:{at.controller}" for other, at in enumerate(ports))
-    listeners = f"CLIENT://{HOST}:{own.client},INTERNAL://{HOST}:{own.internal}"
+    told = spec.advertised[node] if spec.advertised else own.client
+    internal = f"INTERNAL://{HOST}:{own.internal}"
     return {
         "process.roles": "broker,controller",
         "node.id": str(node),
         "controller.quorum.voters": voters,
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "INTERNAL",
-        "listeners": f"{listeners},CONTROLLER://{HOST}:{own.controller}",
-        "advertised.listeners": listeners,
+        "listeners": f"CLIENT://{HOST}:{own.client},{internal},CONTROLLER://{HOST}:{own.controller}",
+        "advertised.listeners": f"CLIENT://{HOST}:{told},{internal}",
         "listener.security.protocol.map": (f"CLIENT:{spec.security.protocol},INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"),
         "log.dirs": str(folder / "data"),
         **_small_and_lasting(spec.brokers),

@@ -98,6 +98,11 @@ class Attempt:
         return self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
     def log(self) -> str:
         """The end of what it wrote."""
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")[-6000:]

@@ -89,7 +89,12 @@ def hanging(eyes: Eyes, partitions: list[TopicPartition]) -> dict[TopicPartition
 def abort_hanging(cluster: LocalCluster, folder: Path, part: TopicPartition, start: int) -> None:
     """End a hanging transaction as an administrator does, with Kafka's own tool."""
     log = folder / f"transactions-{part}-{start}.log"
-    arguments = ["--bootstrap-server", cluster.bootstrap, "abort", "--topic", part.topic]
+    login = folder / "transactions.properties"
+    login.write_text(
+        "".join(f"{key}={value}\n" for key, value in cluster.java_client_settings.items()), encoding="utf-8"
+    )
+    arguments = ["--bootstrap-server", cluster.bootstrap, "--command-config", str(login), "abort"]
+    arguments += ["--topic", part.topic]
     arguments += ["--partition", str(part.partition), "--start-offset", str(start)]
     tool = run_java(
         "org.apache.kafka.tools.TransactionsCommand",

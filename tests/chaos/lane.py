@@ -1,0 +1,235 @@
+"""One flow under faults: what applications do beside it, its attempts, and the judgement."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from itertools import takewhile
+from typing import Any
+
+from confluent_kafka.admin import NewTopic
+
+from airflow_provider_mm2.local.wait import poll
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import TopicPartition
+from tests.chaos.oracle import Tally, compare, compare_positions
+from tests.chaos.world import LIMIT_S, World
+from tests.proof import rig
+from tests.proof.attempt import Attempt, Outcome
+from tests.proof.conftest import Start
+from tests.proof.eyes import Eyes, Record
+from tests.proof.points import Fault
+from tests.proof.repair import HANGING
+from tests.proof.truth import BASE_MS, Truth
+
+HOUR_MS = 3_600_000
+TRIES = 8
+GROUPS = ("a", "b")
+
+
+class Lane:
+    """A flow with two topics: ``orders``, read by groups, and ``extra``, which may be deleted or made anew.
+
+    :param number: names everything of it.
+    :param chance: decides how the flow is set up, and everything that happens in it.
+    """
+
+    def __init__(self, world: World, start: Start, name: str, chance: random.Random) -> None:
+        self.world, self.chance, self.name = world, chance, name
+        self._start = start
+        self.flow = self._make_flow()
+        self.source, self.target = (Eyes(world.settings(side)) for side in ("source", "target"))
+        self.orders, self.extra = (self._make_topic(name, parts) for name, parts in (("orders", 3), ("extra", 1)))
+        self.replaced: list[Record] = []
+        """What the target has of the topics that ``extra`` was before."""
+        self._old: list[Record] | None = None
+        self.positions: dict[str, dict[TopicPartition, int]] = {group: {} for group in self.groups}
+        self.curable: frozenset[str] = frozenset()
+        """Verdicts that the trouble of this round explains."""
+        self.hour = 0
+        self._seen: dict[TopicPartition, dict[int, Record]] = {}
+
+    @property
+    def groups(self) -> list[str]:
+        """The consumer groups on ``orders``."""
+        return [f"app-{each}-{self.name}" for each in GROUPS]
+
+    @property
+    def until(self) -> datetime | None:
+        """Where the next interval ends; the records that applications stamp may lie before, in it, or behind it."""
+        if self.flow.cut == "end":
+            return None
+        return datetime.fromtimestamp((BASE_MS + (self.hour + 1) * HOUR_MS) / 1000, tz=timezone.utc)
+
+    def _make_flow(self) -> MirrorFlow:
+        chance = self.chance
+        queue = {"queue.buffering.max.messages": "50"} if chance.random() < 0.3 else {}
+        return MirrorFlow.model_validate(
+            {
+                "name": self.name,
+                "source": {"alias": "us", "settings": self.world.settings("source", "mirror")},
+                "target": {"alias": "eu", "settings": {**self.world.settings("target", "mirror"), **queue}},
+                "topics": [f"{self.name}-.*"],
+                "groups": [f"app-.*-{self.name}"],
+                "cut": chance.choice(["end", "end", "interval"]),
+                "shards": chance.choice([1, 1, 2]),
+                "chunk": {"seconds": 5, "bytes": chance.choice([4096, 65_536, 10_000_000])},
+                "sync_group_offsets": True,
+                "allow_rewind": True,
+                "on_recreated": "restart",
+                "lease_wait_s": 20,
+                "silence_limit_s": 20,
+                "transaction_timeout_s": 15,
+            }
+        )
+
+    def _make_topic(self, topic: str, partitions: int) -> Truth:
+        truth = Truth(self.source, self.target, f"{self.name}-{topic}", self.flow, partitions, _random=self.chance)
+        self.create(truth)
+        return truth
+
+    def create(self, truth: Truth) -> None:
+        """Create a source topic, and wait until it can be written to."""
+        admin = self.source.admin
+        admin.create_topics([NewTopic(truth.topic, truth.partitions)])[truth.topic].result(LIMIT_S)
+
+        def is_led() -> bool:
+            found = admin.list_topics(timeout=LIMIT_S).topics.get(truth.topic)
+            return found is not None and all(part.leader >= 0 for part in found.partitions.values())
+
+        assert poll(is_led, timeout_s=LIMIT_S)
+
+    def delete_extra(self) -> None:
+        """Delete ``extra`` on the source; whatever of it was copied stays on the target."""
+        self._old = [*(self._old or ()), *self.extra.written.pop(0, [])]
+        self.source.admin.delete_topics([self.extra.topic])[self.extra.topic].result(LIMIT_S)
+        assert poll(lambda: not self._is_there(self.source, self.extra.topic), timeout_s=LIMIT_S)
+
+    def delete_copy(self) -> None:
+        """Delete what ``extra`` is on the target, as somebody does by mistake."""
+        topic = self.extra.target_of(self.extra.source_partitions[0]).topic
+        if self._is_there(self.target, topic):
+            self.target.admin.delete_topics([topic])[topic].result(LIMIT_S)
+        self._seen.pop(TopicPartition(topic, 0), None)
+        self.replaced, self._old = [], None
+
+    @staticmethod
+    def _is_there(eyes: Eyes, topic: str) -> bool:
+        return topic in eyes.admin.list_topics(timeout=LIMIT_S).topics
+
+    def write(self) -> None:
+        """Let applications write and commit; some of their clocks jump."""
+        self.hour += 1
+        for _ in range(self.chance.choice([1, 1, 2])):
+            jump = self.chance.choice([0, 0, 0, -1, -200, 2])
+            self.orders.write(
+                self.chance.randint(8, 200), size=self.chance.choice([10, 100, 2000]), hour=self.hour + jump
+            )
+        self.extra.write(self.chance.randint(8, 40), hour=self.hour)
+        self.commit()
+
+    def commit(self) -> None:
+        """Move groups, mostly forward, now and then back; into gaps, too."""
+        ends = self.source.offsets(self.orders.source_partitions)
+        for group in self.groups:
+            moved = {part: self.chance.randint(0, end) for part, end in ends.items() if self.chance.random() < 0.7}
+            if moved:
+                self.source.commit(group, moved)
+                self.positions[group].update(moved)
+
+    def begin(self, *faults: Fault, owner: str = "struck", flow: MirrorFlow | None = None) -> Attempt:
+        """Start an attempt at the round's run."""
+        return self._start(flow or self.flow, *faults, owner=owner, until=self.until)
+
+    def settle(self, outcome: Outcome) -> str:
+        """Retry as Airflow does until it is done, and do what an error says an administrator should do.
+
+        What was done before all was well again may lack what came in between; the last run began after it.
+
+        :raises AssertionError: a verdict that nothing explains, or no end of it.
+        """
+        story: list[str] = []
+        for number in range(TRIES):
+            story.append("killed" if outcome.killed else outcome.error or "done")
+            if outcome.done and number:
+                return ", ".join(story)
+            if outcome.error in HANGING:
+                self._end_hanging()
+            elif not outcome.done:
+                assert outcome.killed or outcome.retriable or outcome.error in self.curable, f"{story}: {outcome}"
+            outcome = self.begin(owner=f"again-{number}").outcome(240)
+        raise AssertionError(f"not done: {story}, the last: {outcome}")
+
+    def _end_hanging(self) -> None:
+        """End what holds partitions of the flow on the target with Kafka's own tool."""
+        for part, offset in rig.hanging(self.target, self._written()).items():
+            rig.abort_hanging(self.world.target, self.world.folder, part, offset)
+
+    def _written(self) -> list[TopicPartition]:
+        shards = [TopicPartition(f"mm2-offset-map.{self.name}.internal", shard) for shard in range(self.flow.shards)]
+        progress = rig.offsets_partition(f"mm2.{self.name}.progress")
+        topics = self.target.admin.list_topics(timeout=LIMIT_S).topics
+        data = [truth.target_of(part) for truth in (self.orders, self.extra) for part in truth.source_partitions]
+        return [each for each in (*data, *shards, progress) if each.topic in topics]
+
+    def judge(self) -> Tally:
+        """Compare what readers of both sides see.
+
+        :raises AssertionError: the applications' own records are not there, or records on the target have changed.
+        """
+        tally = Tally()
+        read = {truth.topic: self._read(truth) for truth in (self.orders, self.extra)}
+        self._take_replaced(
+            list(read[self.extra.topic][1][self.extra.target_of(self.extra.source_partitions[0])].values())
+        )
+        for truth in (self.orders, self.extra):
+            here, there = read[truth.topic]
+            for part in truth.source_partitions:
+                before = self.replaced if truth is self.extra else []
+                wanted = [*before, *self._due(list(here[part].values()))]
+                tally.add(compare(list(there[truth.target_of(part)].values()), wanted))
+        tally.add(self._judge_groups(*read[self.orders.topic]))
+        return tally
+
+    def _read(self, truth: Truth) -> tuple[Mapping[TopicPartition, Any], Mapping[TopicPartition, Any]]:
+        here = self.source.read(truth.source_partitions)
+        for part, records in here.items():
+            own = compare(list(records.values()), truth.written.get(part.partition, []))
+            assert own.clean, f"{part} itself: {own}"
+        there = self.target.read([truth.target_of(part) for part in truth.source_partitions])
+        for part, found in there.items():
+            changed = [at for at, record in self._seen.get(part, {}).items() if found.get(at) != record]
+            assert not changed, f"{part}: what was read at {changed[:5]} is no longer so"
+        self._seen.update(there)
+        return here, there
+
+    def _take_replaced(self, found: Sequence[Record]) -> None:
+        """Of a topic that was deleted while it was copied, a beginning is there: as much as was copied."""
+        if self._old is not None:
+            added = found[len(self.replaced) :]
+            copied = [
+                one for one, other in takewhile(lambda two: two[0] == two[1], zip(added, self._old, strict=False))
+            ]
+            self.replaced, self._old = [*self.replaced, *copied], None
+
+    def _due(self, records: Sequence[Record]) -> Sequence[Record]:
+        """What a run of the interval copies: all before the first record that is stamped behind it."""
+        until = self.until
+        if until is None:
+            return records
+        end_ms = until.timestamp() * 1000
+        return list(takewhile(lambda record: record.timestamp_ms < end_ms, records))
+
+    def _judge_groups(self, here: Mapping[TopicPartition, Any], there: Mapping[TopicPartition, Any]) -> Tally:
+        tally = Tally()
+        offsets = {part: list(records) for part, records in here.items()}
+        mirrored = {part: list(there[self.orders.target_of(part)]) for part in here}
+        for group, positions in self.positions.items():
+            assert self.source.committed(group, list(positions)) == positions, f"{group} was moved on its own side"
+            found = self.target.committed(group, [self.orders.target_of(part) for part in positions])
+            translated = {
+                part: found[self.orders.target_of(part)] for part in positions if self.orders.target_of(part) in found
+            }
+            tally.add(compare_positions(positions, translated, offsets, mirrored))
+        return tally
