@@ -1188,19 +1188,25 @@ class TargetTopicMissing(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
-class ReplicationImpossible(MirrorError):
-    """A cluster has fewer brokers than a topic is to have replicas."""
+class ReplicationImpossible(RetriableError):
+    """Fewer brokers of a cluster are up than a topic is to have replicas.
+
+    Worth a retry: one that is down or restarts for a moment is not told of, so the cluster looks smaller than it is.
+    """
 
     alias: str
     factor: str
     brokers: int
     topics: tuple[str, ...]
-    found: ClassVar[str] = "{alias!r} has {brokers} broker(s), too few for {factor}: {topics}"
+    found: ClassVar[str] = "fewer brokers of {alias!r} were up than {factor} asks for ({brokers} are now): {topics}"
     likely_cause: ClassVar[str] = (
-        "replication_factor or internal_replication_factor of the flow, or default.replication.factor of the brokers, "
-        "is meant for a larger cluster, or brokers are down"
+        "a broker is down or restarts; or replication_factor or internal_replication_factor of the flow, or "
+        "default.replication.factor of the brokers, is meant for a larger cluster"
     )
-    next_move: ClassVar[str] = "give a number that the cluster has brokers for; none of these topics was created"
+    next_move: ClassVar[str] = (
+        "run again when all brokers are up, or give a number that the cluster has brokers for; none of these topics "
+        "was created"
+    )
 
 
 @dataclass(kw_only=True, eq=False)

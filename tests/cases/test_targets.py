@@ -72,7 +72,7 @@ def test_more_replicas_than_brokers(make_scenario: MakeScenario, option: str) ->
     scenario.produce(*records(3))
     error = scenario.refuses(ReplicationImpossible)
     assert (error.alias, error.factor, error.brokers) == ("eu", f"{option}: 3", 1)
-    assert not error.retriable
+    assert error.retriable  # a broker that restarts is not told of: the cluster looks smaller for a moment
     enough: dict[str, Any] = {option: 1}
     assert copied(scenario.run(**enough)) == 3
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tests.chaos.blows import BLOWS
+from tests.chaos.crossing import Crossing
 from tests.chaos.lane import Lane
 from tests.chaos.oracle import Tally
-from tests.chaos.troubles import TROUBLES
+from tests.chaos.troubles import OF_CROSSINGS, TROUBLES, none
 from tests.chaos.world import World
 from tests.proof.attempt import Attempt
 from tests.proof.conftest import Start
@@ -100,11 +101,14 @@ class Campaign:
         together(Lane.write, self._lanes)
         attempts = together(self._begin, self._lanes)
         with ExitStack() as stack:
-            told = [stack.enter_context(BLOWS[blow](self._world, chance, [lane.name for lane in self._lanes]))]
+            entered = [
+                (TROUBLES[name] if lane.crossing is None or name in OF_CROSSINGS else none)(lane, attempt)
+                for name, lane, attempt in zip(troubles, self._lanes, attempts, strict=True)
+            ]
+            told = together(stack.enter_context, entered)
+            told.append(stack.enter_context(BLOWS[blow](self._world, chance, [lane.name for lane in self._lanes])))
             for attempt in attempts:
                 attempt.release()
-            entered = [TROUBLES[name](*each) for name, *each in zip(troubles, self._lanes, attempts, strict=True)]
-            told += together(stack.enter_context, entered)
             self._last(attempts, chance.uniform(0.5, 8))
         stories = together(self._settle, list(zip(self._lanes, attempts, strict=True)))
         for lane, (story, tally) in zip(self._lanes, stories, strict=True):
@@ -114,23 +118,24 @@ class Campaign:
             assert tally.clean, f"{lane.name}: {tally} ({'; '.join(told)})"
         return "; ".join(told)
 
-    def _begin(self, lane: Lane) -> Attempt:
-        """Start its run, held at a point that it passes, or not held at all."""
-        if lane.chance.random() < 0.4:
-            return lane.begin()
+    def _begin(self, lane: Lane) -> Attempt | Crossing:
+        """Start its run, held at a point that it passes until the clusters are struck; or a failover or failback."""
+        if lane.set_out():
+            assert lane.crossing is not None
+            return lane.crossing
         point = lane.chance.choice(POINTS)
         attempt = lane.begin(Fault(point=point, action=Action.HOLD, nth=lane.chance.choice([1, 1, 2])))
         attempt.await_landing()
         return attempt
 
     @staticmethod
-    def _last(attempts: Sequence[Attempt], seconds: float) -> None:
+    def _last(attempts: Sequence[Attempt | Crossing], seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and any(attempt.running for attempt in attempts):
             time.sleep(0.05)
 
     @staticmethod
-    def _settle(each: tuple[Lane, Attempt]) -> tuple[str, Tally]:
+    def _settle(each: tuple[Lane, Attempt | Crossing]) -> tuple[str, Tally]:
         lane, attempt = each
         story = lane.settle(attempt.outcome(240))
         return story, lane.judge()

@@ -13,6 +13,7 @@ from confluent_kafka.admin import NewTopic
 from airflow_provider_mm2.local.wait import poll
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
+from tests.chaos.crossing import Crossing
 from tests.chaos.oracle import Tally, compare, compare_positions
 from tests.chaos.world import LIMIT_S, World
 from tests.proof import rig
@@ -48,6 +49,10 @@ class Lane:
         self.curable: frozenset[str] = frozenset()
         """Verdicts that the trouble of this round explains."""
         self.hour = 0
+        self.crossing: Crossing | None = None
+        """The failover or failback of this round."""
+        self.away = False
+        """Whether the applications are on the target."""
         self._seen: dict[TopicPartition, dict[int, Record]] = {}
 
     @property
@@ -119,30 +124,53 @@ class Lane:
         return topic in eyes.admin.list_topics(timeout=LIMIT_S).topics
 
     def write(self) -> None:
-        """Let applications write and commit; some of their clocks jump."""
+        """Let applications write and commit, on the side that they are on; some of their clocks jump."""
         self.hour += 1
+        for eyes in (self.source, self.target):
+            eyes.renew()
+        if self.away:
+            self.visitors.write(self.chance.randint(8, 100), hour=self.hour)
+            self._commit(self.visitors, self.target)
+            return
         for _ in range(self.chance.choice([1, 1, 2])):
             jump = self.chance.choice([0, 0, 0, -1, -200, 2])
             self.orders.write(
                 self.chance.randint(8, 200), size=self.chance.choice([10, 100, 2000]), hour=self.hour + jump
             )
         self.extra.write(self.chance.randint(8, 40), hour=self.hour)
-        self.commit()
+        self._commit(self.orders, self.source)
 
-    def commit(self) -> None:
+    def _commit(self, truth: Truth, eyes: Eyes) -> None:
         """Move groups, mostly forward, now and then back; into gaps, too."""
-        ends = self.source.offsets(self.orders.source_partitions)
+        ends = eyes.offsets(truth.source_partitions)
         for group in self.groups:
             moved = {part: self.chance.randint(0, end) for part, end in ends.items() if self.chance.random() < 0.7}
             if moved:
-                self.source.commit(group, moved)
+                eyes.commit(group, moved)
                 self.positions[group].update(moved)
+
+    def set_out(self) -> bool:
+        """Whether this round is a failover or a failback; begin it if so."""
+        could = not self.away and self.flow.cut == "end" and self.hour > 1 and all(self.positions.values())
+        if not self.away and not (could and self.chance.random() < 0.25):
+            return False
+        kind = "failback" if self.away else self.chance.choice(["planned", "unplanned"])
+        if kind == "unplanned":  # else records are stranded, which somebody has to decide on
+            self._retry(self.begin(owner="before").outcome(240))
+        self.crossing = Crossing(self.world.folder, self.flow, kind)
+        return True
 
     def begin(self, *faults: Fault, owner: str = "struck", flow: MirrorFlow | None = None) -> Attempt:
         """Start an attempt at the round's run."""
         return self._start(flow or self.flow, *faults, owner=owner, until=self.until)
 
     def settle(self, outcome: Outcome) -> str:
+        """See this round to its end, whatever became of its first attempt."""
+        if self.crossing is None:
+            return self._retry(outcome)
+        return self.crossing.settle()
+
+    def _retry(self, outcome: Outcome) -> str:
         """Retry as Airflow does until it is done, and do what an error says an administrator should do.
 
         What was done before all was well again may lack what came in between; the last run began after it.
@@ -178,6 +206,9 @@ class Lane:
 
         :raises AssertionError: the applications' own records are not there, or records on the target have changed.
         """
+        crossing, self.crossing = self.crossing, None
+        if crossing is not None and crossing.kind == "failback":
+            return self._judge_home()
         tally = Tally()
         read = {truth.topic: self._read(truth) for truth in (self.orders, self.extra)}
         self._take_replaced(
@@ -190,6 +221,38 @@ class Lane:
                 wanted = [*before, *self._due(list(here[part].values()))]
                 tally.add(compare(list(there[truth.target_of(part)].values()), wanted))
         tally.add(self._judge_groups(*read[self.orders.topic]))
+        if crossing is not None:
+            self._go_away(read[self.orders.topic][1])
+        return tally
+
+    def _go_away(self, there: Mapping[TopicPartition, Mapping[int, Record]]) -> None:
+        """Let the applications be on the target from now on."""
+        self.away = True
+        here = self.orders
+        topic = here.target_of(here.source_partitions[0]).topic
+        self.visitors = Truth(self.target, self.source, topic, self.flow, here.partitions, _random=self.chance)
+        self.visitors.written = {part.partition: list(records.values()) for part, records in there.items()}
+        self.positions = {group: self.target.committed(group, self.visitors.source_partitions) for group in self.groups}
+
+    def _judge_home(self) -> Tally:
+        """Compare what readers see after a failback: all is on the source, and the groups are where they were."""
+        self.away = False
+        tally = Tally()
+        here = self.target.read(self.visitors.source_partitions)
+        there = self.source.read(self.orders.source_partitions)
+        homes = dict(zip(here, there, strict=True))
+        for part, home in homes.items():
+            own = compare(list(here[part].values()), self.visitors.written[part.partition])
+            assert own.clean, f"{part} itself: {own}"
+            tally.add(compare(list(there[home].values()), self.visitors.written[part.partition]))
+            self.orders.written[home.partition] = list(there[home].values())
+        for group, positions in self.positions.items():
+            found = self.source.committed(group, self.orders.source_partitions)
+            translated = {part: found[homes[part]] for part in positions if homes[part] in found}
+            mirrored = {part: list(there[home]) for part, home in homes.items()}
+            tally.add(compare_positions(positions, translated, {part: list(here[part]) for part in here}, mirrored))
+            self.positions[group] = found
+        self._seen.update(here)
         return tally
 
     def _read(self, truth: Truth) -> tuple[Mapping[TopicPartition, Any], Mapping[TopicPartition, Any]]:

@@ -9,22 +9,23 @@ from contextlib import AbstractContextManager, contextmanager
 import psutil
 from confluent_kafka.admin import AclOperation, AclPermissionType, ResourceType
 
+from tests.chaos.crossing import Crossing
 from tests.chaos.lane import Lane
 from tests.chaos.world import rule
 from tests.proof.attempt import Attempt
 
-Trouble = Callable[[Lane, Attempt], AbstractContextManager[str]]
+Trouble = Callable[[Lane, Attempt | Crossing], AbstractContextManager[str]]
 """Strikes when it is entered, tells what it did, and is over when it is left."""
 
 
 @contextmanager
-def none(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def none(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """Nothing beside what befalls the clusters."""
     yield "no trouble"
 
 
 @contextmanager
-def killed(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def killed(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """SIGKILL, at any moment."""
     wait(lane, 2)
     attempt.kill()
@@ -32,15 +33,16 @@ def killed(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def frozen(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def frozen(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """SIGSTOP for a while, shorter or longer than its session; now and then a successor is at work meanwhile."""
+    with_successor = lane.crossing is None and lane.chance.random() < 0.5
     wait(lane, 2)
-    process = psutil.Process(attempt.pid)
-    with_successor = lane.chance.random() < 0.5
-    if not attempt.running:
+    try:
+        process = psutil.Process(attempt.pid)
+        process.suspend()
+    except psutil.NoSuchProcess:
         yield "ended before it was frozen"
         return
-    process.suspend()
     try:
         if with_successor:
             outcome = lane.begin(owner="successor").outcome(240)
@@ -53,7 +55,7 @@ def frozen(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def rights_revoked(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def rights_revoked(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """One right of the mirror's user is taken away while it works, and given back."""
     topic = lane.orders.topic
     side, kind, name, operation = lane.chance.choice(
@@ -77,7 +79,7 @@ def rights_revoked(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def topic_deleted(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def topic_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A source topic is deleted, and made anew at once or later."""
     lane.curable = frozenset({"TopicDeleted", "SourceTopicRecreated", "TopicMissing"})
     wait(lane, 1)
@@ -93,7 +95,7 @@ def topic_deleted(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def copy_deleted(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def copy_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A mirrored topic is deleted on the target."""
     lane.curable = frozenset({"TargetTopicGone", "TargetTopicRecreated", "TargetTopicMissing", "TopicDeleted"})
     wait(lane, 1)
@@ -102,7 +104,7 @@ def copy_deleted(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def partitions_added(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def partitions_added(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A source topic gets more partitions, with records in them, while it is copied."""
     wait(lane, 1)
     lane.orders.grow(lane.orders.partitions + 1)
@@ -111,7 +113,7 @@ def partitions_added(lane: Lane, attempt: Attempt) -> Iterator[str]:
 
 
 @contextmanager
-def written_meanwhile(lane: Lane, attempt: Attempt) -> Iterator[str]:
+def written_meanwhile(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """Applications go on writing and committing."""
     lane.orders.write(100, hour=lane.hour)
     yield "written to meanwhile"
@@ -127,6 +129,9 @@ TROUBLES: Mapping[str, Trouble] = {
     "partitions added": partitions_added,
     "written meanwhile": written_meanwhile,
 }
+
+OF_CROSSINGS = ("none", "killed", "frozen")
+"""Those that can befall a failover or a failback."""
 
 
 def wait(lane: Lane, at_most_s: float) -> None:

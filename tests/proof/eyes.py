@@ -51,10 +51,10 @@ class Eyes:
                 except KafkaException:
                     if time.monotonic() > deadline:
                         raise
-                    self._look_again()
+                    self.renew()
         return found
 
-    def _look_again(self) -> None:
+    def renew(self) -> None:
         """Take a new client: one that knew a broker before it died keeps its old leader epochs and coordinators."""
         self.admin = AdminClient({**self.settings})
 
