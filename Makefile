@@ -13,7 +13,7 @@ PIP := -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit test-floor lint format bench bench-offsets bench-verify soak lock clean venv test-system
+.PHONY: help demo test unit test-floor lint format bench bench-offsets bench-verify chaos soak lock clean venv test-system
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -53,6 +53,9 @@ bench-offsets: $(VENV)/.installed ## Measure how near translated group offsets c
 
 bench-verify: $(VENV)/.installed ## Measure how fast a comparison is beside a plain consumer of both sides
 	$(VENV)/bin/python -m tests.bench.verify
+
+chaos: $(VENV)/.installed ## 70 rounds of three flows under seeded faults of everything; SEED= runs them again
+	$(VENV)/bin/python -m tests.chaos $(if $(SEED),--seed $(SEED))
 
 soak: $(VENV)/.installed ## The long forms of the tests: more kills, more examples
 	MM2_SOAK=1 $(VENV)/bin/python $(TESTS)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tests.chaos.blows import BLOWS
 from tests.chaos.crossing import Crossing
+from tests.chaos.judge import judge
 from tests.chaos.lane import Lane
 from tests.chaos.oracle import Tally
 from tests.chaos.troubles import OF_CROSSINGS, TROUBLES, none
@@ -51,19 +52,22 @@ class Campaign:
 
     :param report: told each round in a line.
     :param only: a blow or trouble that each round has; all of them in turn without.
+    :param lanes: flows side by side.
     """
 
-    def __init__(self, world: World, start: Start, seed: int, report: Report, *, only: str | None = None) -> None:
+    def __init__(
+        self, world: World, start: Start, seed: int, report: Report, *, only: str | None = None, lanes: int = LANES
+    ) -> None:
         self._world, self._start, self._report = world, start, report
-        self._only = only
-        self._lanes: list[Lane] = []
+        self._only, self._count = only, lanes
+        self.lanes: list[Lane] = []
         self.result = Result(seed)
 
     def run(self, rounds: Sequence[int]) -> Result:
         """Play these rounds, the first of them with new flows."""
         for number in rounds:
-            if not self._lanes or number % ERA == 0:
-                self._lanes = together(self._make_lane, [f"c{number}-{lane}" for lane in range(LANES)])
+            if not self.lanes or number % ERA == 0:
+                self.lanes = together(self._make_lane, [f"c{number}-{lane}" for lane in range(self._count)])
             self._play(number)
         return self.result
 
@@ -78,7 +82,7 @@ class Campaign:
             told = self._strike(blow, troubles, chance)
         except Exception:  # noqa: BLE001 - told with the words to run it again; the next round has other flows
             self._fail(number, f"{blow}, {troubles}: {traceback.format_exc()}")
-            self._lanes = []
+            self.lanes = []
             return
         for each in (blow, *troubles):
             self.result.struck[each] = self.result.struck.get(each, 0) + 1
@@ -90,28 +94,28 @@ class Campaign:
         order = random.Random(f"{self.result.seed}/order {number // len(blows)}")  # noqa: S311
         order.shuffle(blows)
         blow = blows[number % len(blows)]
-        chosen = [chance.choice(troubles) for _ in range(LANES)]
+        chosen = [chance.choice(troubles) for _ in range(self._count)]
         if self._only in BLOWS:
             return self._only, chosen
-        return (blow, chosen) if self._only is None else (blow, [self._only] * LANES)
+        return (blow, chosen) if self._only is None else (blow, [self._only] * self._count)
 
     def _strike(self, blow: str, troubles: Sequence[str], chance: random.Random) -> str:
-        for lane in self._lanes:
+        for lane in self.lanes:
             lane.curable = frozenset()
-        together(Lane.write, self._lanes)
-        attempts = together(self._begin, self._lanes)
+        together(Lane.write, self.lanes)
+        attempts = together(self._begin, self.lanes)
         with ExitStack() as stack:
             entered = [
                 (TROUBLES[name] if lane.crossing is None or name in OF_CROSSINGS else none)(lane, attempt)
-                for name, lane, attempt in zip(troubles, self._lanes, attempts, strict=True)
+                for name, lane, attempt in zip(troubles, self.lanes, attempts, strict=True)
             ]
             told = together(stack.enter_context, entered)
-            told.append(stack.enter_context(BLOWS[blow](self._world, chance, [lane.name for lane in self._lanes])))
+            told.append(stack.enter_context(BLOWS[blow](self._world, chance, [lane.name for lane in self.lanes])))
             for attempt in attempts:
                 attempt.release()
             self._last(attempts, chance.uniform(0.5, 8))
-        stories = together(self._settle, list(zip(self._lanes, attempts, strict=True)))
-        for lane, (story, tally) in zip(self._lanes, stories, strict=True):
+        stories = together(self._settle, list(zip(self.lanes, attempts, strict=True)))
+        for lane, (story, tally) in zip(self.lanes, stories, strict=True):
             self.result.rounds += 1
             self.result.tally.add(tally)
             told.append(f"{lane.name}: {story}")
@@ -138,7 +142,7 @@ class Campaign:
     def _settle(each: tuple[Lane, Attempt | Crossing]) -> tuple[str, Tally]:
         lane, attempt = each
         story = lane.settle(attempt.outcome(240))
-        return story, lane.judge()
+        return story, judge(lane)
 
     def _fail(self, number: int, what: str) -> None:
         first = number - number % ERA
