@@ -11,10 +11,12 @@ import pytest
 
 from tests.bench.children import ROOT
 from tests.bench.loads import LOADS
+from tests.proof.conftest import SOAK
 
 pytestmark = pytest.mark.broker
 
 SHARE = 0.002
+TRIED = LOADS if SOAK else tuple(load for load in LOADS if load.name in ("100 B", "1 kB"))
 
 
 @pytest.mark.slow
@@ -22,12 +24,13 @@ def test_quick_form(tmp_path: Path) -> None:
     """Each load is copied whole by the mirror and by the plain loop, and every figure of the table is there."""
     out = tmp_path / "bench.json"
     options = ["--quick", "--share", str(SHARE), "--footprint", "3000", "--dir", str(tmp_path), "--json-out", str(out)]
+    options += ["--load", *(load.name for load in TRIED)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench", *options], cwd=ROOT, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     measured = json.loads(out.read_text(encoding="utf-8"))
-    assert [load["load"] for load in measured["loads"]] == [load.name for load in LOADS]
+    assert [load["load"] for load in measured["loads"]] == [load.name for load in TRIED]
     for load in measured["loads"]:
         for copy in (*load["ours"], *load["plain"]):
             assert copy["records"] == copy["counted"] == load["records"]
@@ -39,5 +42,5 @@ def test_quick_form(tmp_path: Path) -> None:
     (footprint,) = measured["footprints"]
     assert footprint["records"] == 3000
     assert footprint["peak_bytes"] < 400_000_000
-    for load in LOADS:
+    for load in TRIED:
         assert load.name in done.stdout

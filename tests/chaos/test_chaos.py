@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 pytestmark = pytest.mark.broker
 
-ROUNDS = range(70 if SOAK else 3)
+ROUNDS = range(70 if SOAK else 2)
 SEED = random.SystemRandom().randrange(1_000_000) if SOAK else 5
 
 

@@ -27,6 +27,7 @@ from tests.airflow_env import DATABASE, run_dag
 from tests.cases.scenario import bounds
 from tests.contract.lab import Side, messages
 from tests.contract.real_lab import RealLab
+from tests.proof.conftest import SOAK
 
 pytestmark = [pytest.mark.airflow, pytest.mark.broker]
 
@@ -100,8 +101,17 @@ def left(stage: Stage, arguments: dict[str, Any]) -> Prepared:
     return GroupLeftSourceSensor(group=stage.group, for_s=0.5, **arguments), member.close
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("prepare", [through, lag, caught_up, left], ids=lambda prepare: prepare.__name__)
+SENSORS = (through, lag, caught_up, left)
+PAIRS = [
+    (prepare, mode)
+    for number, prepare in enumerate(SENSORS)
+    for turn, mode in enumerate(MODES)
+    if SOAK or turn == number % len(MODES) or mode == "deferred"
+]
+"""Each sensor in each mode in a soak; else each of them deferred, and the two other modes in turn."""
+
+
+@pytest.mark.parametrize(("prepare", "mode"), PAIRS, ids=[f"{prepare.__name__}-{mode}" for prepare, mode in PAIRS])
 def test_it_waits_and_is_done(
     stage: Stage, prepare: Callable[[Stage, dict[str, Any]], Prepared], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
