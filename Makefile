@@ -25,8 +25,8 @@ demo: $(VENV)/.installed $(VENV)/.demo-data ## Two real Kafka clusters, a year o
 test: lint ## Lint and every test, with real Kafka and real Airflow
 	$(VENV)/bin/python $(TESTS)
 
-unit: $(VENV)/.installed ## What needs neither a broker nor Airflow's database: seconds
-	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not broker and not airflow and not system"
+unit: $(VENV)/.installed ## What needs neither a broker nor Airflow's database, but the most thorough: seconds
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not broker and not airflow and not system and not thorough"
 
 test-floor: $(FLOOR)/.installed ## The tests that import Airflow, on the oldest Airflow that is supported
 	$(FLOOR)/bin/python $(TESTS) $$($(FLOOR)/bin/python -m tests.importing_airflow)

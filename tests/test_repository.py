@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -66,11 +67,11 @@ def text_files() -> Iterator[Path]:
                 yield path
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+@lru_cache
+def functions(path: Path) -> Sequence[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Give every function and method of a file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -164,6 +165,7 @@ def test_the_package_root_imports_nothing() -> None:
         assert all(isinstance(node, allowed) for node in ast.parse(path.read_text("utf-8")).body), relative(path)
 
 
+@pytest.mark.thorough
 def test_the_shell_works_without_airflow() -> None:
     """No module of the mirror, the command line or the local pair brings Airflow in, not even through a package."""
     modules = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 import psutil
 from confluent_kafka.admin import AclOperation, AclPermissionType, ResourceType
 
+from airflow_provider_mm2.local.wait import poll
 from tests.chaos.crossing import Crossing
 from tests.chaos.lane import Lane
 from tests.chaos.world import rule
@@ -27,7 +27,7 @@ def none(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
 @contextmanager
 def killed(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """SIGKILL, at any moment."""
-    wait(lane, 2)
+    wait(lane, attempt, 2)
     attempt.kill()
     yield "killed"
 
@@ -36,7 +36,7 @@ def killed(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
 def frozen(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """SIGSTOP for a while, shorter or longer than its session; now and then a successor is at work meanwhile."""
     with_successor = lane.crossing is None and lane.chance.random() < 0.5
-    wait(lane, 2)
+    wait(lane, attempt, 2)
     try:
         process = psutil.Process(attempt.pid)
         process.suspend()
@@ -48,7 +48,7 @@ def frozen(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
             outcome = lane.begin(owner="successor").outcome(240)
             assert outcome.done or outcome.retriable or outcome.killed or outcome.error in lane.curable, str(outcome)
         else:
-            wait(lane, 8)
+            wait(lane, attempt, 8)
         yield "frozen under a successor" if with_successor else "frozen"
     finally:
         process.resume()
@@ -70,7 +70,7 @@ def rights_revoked(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     )
     denied = rule(kind, name, operation, AclPermissionType.DENY)
     lane.curable = frozenset({"NotAuthorized"})
-    wait(lane, 1)
+    wait(lane, attempt, 1)
     lane.world.change_rights(side, [denied])
     try:
         yield f"no {operation.name.lower()} of {name} on the {side}"
@@ -82,7 +82,7 @@ def rights_revoked(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
 def topic_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A source topic is deleted, and made anew at once or later."""
     lane.curable = frozenset({"TopicDeleted", "SourceTopicRecreated", "TopicMissing"})
-    wait(lane, 1)
+    wait(lane, attempt, 1)
     lane.delete_extra()
     at_once = lane.chance.random() < 0.5
     if at_once:
@@ -98,7 +98,7 @@ def topic_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
 def copy_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A mirrored topic is deleted on the target."""
     lane.curable = frozenset({"TargetTopicGone", "TargetTopicRecreated", "TargetTopicMissing", "TopicDeleted"})
-    wait(lane, 1)
+    wait(lane, attempt, 1)
     lane.delete_copy()
     yield "mirrored topic deleted on the target"
 
@@ -106,7 +106,7 @@ def copy_deleted(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
 @contextmanager
 def partitions_added(lane: Lane, attempt: Attempt | Crossing) -> Iterator[str]:
     """A source topic gets more partitions, with records in them, while it is copied."""
-    wait(lane, 1)
+    wait(lane, attempt, 1)
     lane.orders.grow(lane.orders.partitions + 1)
     lane.orders.write(20, hour=lane.hour)
     yield f"{lane.orders.partitions} partitions"
@@ -134,6 +134,6 @@ OF_CROSSINGS = ("none", "killed", "frozen")
 """Those that can befall a failover or a failback."""
 
 
-def wait(lane: Lane, at_most_s: float) -> None:
-    """Let a while pass: the moment of a fault is anybody's."""
-    time.sleep(lane.chance.uniform(0, at_most_s))
+def wait(lane: Lane, attempt: Attempt | Crossing, at_most_s: float) -> None:
+    """Let a while pass, at most until the attempt has ended: the moment of a fault is anybody's."""
+    poll(lambda: not attempt.running, timeout_s=lane.chance.uniform(0, at_most_s))

@@ -16,6 +16,8 @@ from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.ports import pick_ports
 
+pytestmark = pytest.mark.thorough
+
 
 def mm2_local(*arguments: str | Path, timeout_s: float = 150) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "airflow_provider_mm2.cli.local", *map(str, arguments)]

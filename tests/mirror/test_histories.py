@@ -20,6 +20,8 @@ from tests.fakes.log import Outcome
 from tests.hypothesis_profiles import is_long
 from tests.mirror.histories import STEPS, TOPIC, History, Killed
 
+pytestmark = pytest.mark.thorough
+
 SECONDS = st.none() | st.integers(0, 60)
 NUMBERS = st.integers(0, 3)
 OUTCOMES = st.sampled_from([None, *Outcome])

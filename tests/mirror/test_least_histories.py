@@ -17,6 +17,8 @@ from tests.mirror.histories import TOPIC
 from tests.mirror.least_histories import CHUNK_RECORDS, LEAST_STEPS, LeastHistory
 from tests.mirror.test_histories import SECONDS, Histories, kill
 
+pytestmark = pytest.mark.thorough
+
 NUMBERS = st.integers(1, 4)
 LEAST = Delivery.AT_LEAST_ONCE
 

@@ -19,6 +19,8 @@ from airflow_provider_mm2.mirror.mm2_import.suggest import nearest
 from tests.mirror.mm2_import.kafka_keys import dedicated
 from tests.mirror.mm2_import.test_every_key import config_of
 
+pytestmark = pytest.mark.thorough
+
 FIRST = 100_000
 """So that all numbers have as many digits."""
 

@@ -298,6 +298,7 @@ def test_one_bad_group_stops_no_other() -> None:
     assert world.target_offsets("d") == {0: 5}
 
 
+@pytest.mark.thorough
 def test_five_thousand_groups_ten_bad() -> None:
     """Of 5,000 groups 4,990 are synced, and the ten that fail keep what was known of them before."""
     world = GroupWorld(sync_group_offsets=True)
@@ -420,6 +421,7 @@ def test_source_that_dies() -> None:
     assert world.target_offsets("app") == {0: 9}
 
 
+@pytest.mark.thorough
 def test_one_at_a_time() -> None:
     """A run that comes to its groups while another is at them waits, and is told who that is."""
     world = GroupWorld(lease_wait_s=1)

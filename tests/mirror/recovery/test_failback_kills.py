@@ -19,6 +19,8 @@ from tests.mirror.offsets.group_world import Killed, Trapped
 from tests.mirror.recovery.failover_world import no_tick, order
 from tests.mirror.recovery.home_world import HomeWorld
 
+pytestmark = pytest.mark.thorough
+
 
 class TrappedHome:
     """Both clusters of the way home; the process dies at the ``number``-th change on either. Counts the changes."""

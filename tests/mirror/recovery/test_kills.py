@@ -15,6 +15,8 @@ from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery
 from tests.mirror.offsets.group_world import Killed, Trapped
 from tests.mirror.recovery.failover_world import FailoverWorld, order
 
+pytestmark = pytest.mark.thorough
+
 PART, THEIRS = TopicPartition("us.orders", 0), TopicPartition("theirs", 0)
 
 

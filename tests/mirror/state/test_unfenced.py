@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_turns_follow_each_partition() -> None:
     assert turns_of([mine[0], other, mine[1]]) == [0, 0, 1]
 
 
+@pytest.mark.thorough
 @settings(max_examples=200 if is_long() else 6)  # each writes a map of tens of thousands of segments
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_every_prefix_of_a_write_is_a_true_ledger(closes: list[int]) -> None:

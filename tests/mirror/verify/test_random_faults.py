@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.log import Message
 from tests.mirror.verify.verify_world import COPY, VerifyWorld, message
+
+pytestmark = pytest.mark.thorough
 
 APART = 25
 FAULTS = ("clean", "changed", "missing", "duplicate", "reordered", "foreign")

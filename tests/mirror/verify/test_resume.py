@@ -71,6 +71,7 @@ def document(world: VerifyWorld, **order: Any) -> dict[str, Any]:
     return {**world.verify(**order).to_json(), "seconds": None}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [by_map, by_order, compacted])
 def test_killed_anywhere(make: Callable[[], VerifyWorld], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after any number of batches, and again, the rest gives the same digests, counts and findings."""

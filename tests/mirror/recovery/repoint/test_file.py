@@ -189,6 +189,7 @@ def test_a_middle_item_fails_and_is_resumed(tmp_path: Path) -> None:
     assert path.read_text() == "a: eu\nb: eu\nc: us\nd: eu\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("onwards", ["apply", "undo"])
 def test_killed_in_the_middle(tmp_path: Path, onwards: str) -> None:
     """A process that dies between a change and its record is gone on with, or undone, by the next one."""

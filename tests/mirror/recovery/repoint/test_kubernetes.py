@@ -145,6 +145,7 @@ def test_somebody_was_faster(stage: Stage) -> None:
     assert stage.data["TOPIC"] == "mine"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("onwards", ["apply", "undo"])
 def test_killed_in_the_middle(stage: Stage, onwards: str) -> None:
     """A process that dies behind the first rollout is gone on with, or undone, by the next one."""

@@ -49,6 +49,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("onwards", ["apply", "undo"])
 def test_killed_in_the_middle(path: Path, onwards: str) -> None:
     """A process that dies in the middle is gone on with, or undone, by the next one."""

@@ -163,6 +163,7 @@ def test_changed_between_reading_and_writing(case: Case) -> None:
     assert case.stands[1] == "mine"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("onwards", ["apply", "undo"])
 def test_killed_in_the_middle(case: Case, onwards: str) -> None:
     """A process that dies between a change and its record is gone on with, or undone, by the next one."""
