@@ -7,6 +7,7 @@ librdkafka tells of connection trouble by a callback and otherwise only times ou
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Mapping
 
@@ -26,6 +27,7 @@ from airflow_provider_mm2.mirror.errors import (
 log = logging.getLogger("airflow_provider_mm2.kafka")
 
 REFUSED = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
+_OWN_ERROR = re.compile(r"Local: ([A-Za-z ]+)")
 UNAUTHORIZED = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -105,7 +107,19 @@ def refusal(error: Exception) -> str:
 
 def is_away(error: KafkaError) -> bool:
     """Whether waiting and asking again is right."""
-    return error.code() in AWAY or error.retriable()
+    return error.code() in AWAY or error.retriable() or (error.code() in REFUSED and not is_refused(error))
+
+
+def is_refused(error: KafkaError) -> bool:
+    """Whether a broker did not take the credentials.
+
+    The library reports a connection that broke while it logged in by the same code (its issue 1581); the text then
+    names an error of its own, such as ``Local: Broker transport failure``, in place of the broker's answer.
+    """
+    if error.code() not in REFUSED:
+        return False
+    own = {name.strip() for name in _OWN_ERROR.findall(error.str())}
+    return own <= {"Authentication failure"}
 
 
 def translate(
@@ -114,7 +128,7 @@ def translate(
     """Our error for a failure of one cluster."""
     inner = kafka_error(error)
     code, problem = inner.code(), inner.str()
-    if code in REFUSED:
+    if is_refused(inner):
         return AuthenticationFailed(alias=alias, servers="see its settings", problem=problem)
     if code in UNAUTHORIZED:
         return NotAuthorized(alias=alias, operation=operation, problem=problem)
@@ -137,7 +151,7 @@ class FailureWatch:
 
     def __call__(self, error: KafkaError) -> None:
         """Take one report."""
-        if error.code() in REFUSED:
+        if is_refused(error):
             self.refused = error
         elif error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
             self.last = error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from airflow_provider_mm2.mirror.clusters.confluent.failures import translate
-from airflow_provider_mm2.mirror.errors import KafkaBusy, KafkaFailure
+from airflow_provider_mm2.mirror.clusters.confluent.failures import FailureWatch, translate
+from airflow_provider_mm2.mirror.errors import AuthenticationFailed, KafkaBusy, KafkaFailure
 
 PASSING = (
     "_TIMED_OUT",
@@ -35,3 +35,38 @@ def test_what_does_not_pass_is_final() -> None:
     found = translate(KafkaError(KafkaError.INVALID_PARTITIONS), alias="eu", operation="ask")
     assert isinstance(found, KafkaFailure)
     assert not found.retriable
+
+
+BROKEN = (
+    "sasl_ssl://b:1/0: SASL SCRAM-SHA-256 mechanism handshake failed: Local: Broker transport failure: broker's "
+    "supported mechanisms: (n/a) (after 0ms in state DOWN)",
+    "SASL authentication error: SaslAuthenticateRequest failed: Local: Broker transport failure (after 0ms)",
+    "SASL authentication error: SaslAuthenticateRequest failed: Local: Timed out (after 10000ms)",
+)
+REFUSALS = (
+    "SASL authentication error: Authentication failed: Invalid username or password (after 0ms in state AUTH_REQ)",
+    "SASL X mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's supported mechanisms: PLAIN",
+    "Local: Authentication failure",
+)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_connection_that_breaks_in_the_login_refuses_nothing(text: str) -> None:
+    """The library's code for it is the one of a refusal; a network that fails for a moment is worth a retry."""
+    error = KafkaError(KafkaError._AUTHENTICATION, text)
+    assert isinstance(translate(error, alias="eu", operation="ask"), KafkaBusy)
+    watch = FailureWatch(alias="eu", settings={"bootstrap.servers": "b:1"})
+    watch(error)
+    watch.raise_refused()
+    assert text in str(watch.unreachable(5))
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_a_broker_that_refuses_the_login(text: str) -> None:
+    """It stays so however often one asks."""
+    error = KafkaError(KafkaError._AUTHENTICATION, text)
+    assert isinstance(translate(error, alias="eu", operation="ask"), AuthenticationFailed)
+    watch = FailureWatch(alias="eu", settings={"bootstrap.servers": "b:1"})
+    watch(error)
+    with pytest.raises(AuthenticationFailed):
+        watch.raise_refused()
