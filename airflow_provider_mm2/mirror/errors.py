@@ -1634,13 +1634,16 @@ class StrandedDecided(MirrorError):
 
 @dataclass(kw_only=True, eq=False)
 class DrillClash(SettingsError):
-    """A topic that a drill would make and delete is somebody's own."""
+    """A topic or group that a drill would make and delete is somebody's own."""
 
     flow: str
     topics: tuple[str, ...]
-    found: ClassVar[str] = "a drill of flow {flow!r} would make topics that are there and not a drill's: {topics}"
-    likely_cause: ClassVar[str] = "somebody gave a topic such a name, or deleted what the last drill noted of itself"
-    next_move: ClassVar[str] = "rename or delete these topics; nothing was touched"
+    groups: tuple[str, ...]
+    found: ClassVar[str] = (
+        "a drill of flow {flow!r} would make what is there and not a drill's: topics {topics}; groups {groups}"
+    )
+    likely_cause: ClassVar[str] = "somebody gave one such a name, or deleted what the last drill noted of itself"
+    next_move: ClassVar[str] = "rename or delete these; nothing was touched"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -1677,6 +1680,20 @@ class DrillFailed(MirrorError):
         "missing rights (a drill makes topics and groups on both clusters), or a cluster that went away"
     )
     next_move: ClassVar[str] = "mend it and drill again; what this one made is taken away, or will be by the next one"
+
+
+@dataclass(kw_only=True, eq=False)
+class GroupsNotMirrored(SettingsError):
+    """Groups were named for a game day that have no position on what it is about."""
+
+    flow: str
+    groups: tuple[str, ...]
+    topics: tuple[str, ...]
+    found: ClassVar[str] = "no position on topics {topics}, which flow {flow!r} mirrors: groups {groups}"
+    likely_cause: ClassVar[str] = "they read other topics, or had committed nothing when the last run read the groups"
+    next_move: ClassVar[str] = (
+        "see `mm2 groups {flow}` for what each group reads; leave these out, or mirror their topics"
+    )
 
 
 # --- applications' configuration ---

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from airflow_provider_mm2.mirror.clusters.applications import Applications
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.drill.alone import alone
 from airflow_provider_mm2.mirror.drill.findings import Found, told
-from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow, journal_topic, lease_group
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport
 from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbers_on
 from airflow_provider_mm2.mirror.drill.tally import count
@@ -25,6 +26,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
+from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
 from airflow_provider_mm2.mirror.recovery.failback import Failback
 from airflow_provider_mm2.mirror.recovery.failover import Failover
 from airflow_provider_mm2.mirror.recovery.record import Order
@@ -32,7 +34,6 @@ from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode, step
 from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
 from airflow_provider_mm2.mirror.run import run_mirror
-from airflow_provider_mm2.mirror.state.lease import held_lease
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 
 LATER = 1_000_000
@@ -76,6 +77,7 @@ class Drill:
         report: Report,
     ) -> None:
         self.flow: DrillFlow = drill_flow(flow)
+        self._real = flow
         self._pair = pair
         self._owner = owner
         self._tick = tick
@@ -101,19 +103,9 @@ class Drill:
         :raises MirrorError: it could not be carried out.
         """
         started_ms, found = now_ms(), Found()
-        self._traces.check_names()
-        self._traces.make_journal()
-        with self._sole_drill(), Sampler((self._here, self._there)) as sampler:
-            with self._clock.phase("set up"):
-                self._traces.begin()
-            try:
-                self._perform(order, found, sampler)
-            except BaseException:
-                self._leave(quietly=True)
-                raise
-            with self._clock.phase("take away"):
-                self._leave(quietly=False)
-        self._traces.forget_lease()
+        with self._alone() as self._tick, Sampler((self._here, self._there)) as sampler:
+            warnings = warn_of_syncs(self._real, self._pair.source)
+            self._perform(order, found, sampler)
         left = tuple(names_left(self._traces.left()))
         return told(
             self.flow,
@@ -123,26 +115,22 @@ class Drill:
             phases=self._clock.phases,
             samples=sampler.samples,
             left=left,
+            warnings=warnings,
         )
 
-    def _sole_drill(self) -> ExitStack:
-        held = ExitStack()
-        group, topic = lease_group(self.flow), journal_topic(self.flow)
-        lease = held.enter_context(
-            held_lease(self.flow, self._pair.target, group=group, topic=topic, owner=self._owner, tick=self._tick)
+    def _alone(self) -> AbstractContextManager[Tick]:
+        return alone(
+            self._traces,
+            owner=self._owner,
+            tick=self._tick,
+            clock=self._clock,
+            report=self._report,
+            leave=self._abandon,
         )
-        self._tick = lease.keeping(self._tick)
-        return held
 
-    def _leave(self, *, quietly: bool) -> None:
+    def _abandon(self) -> None:
         for crew in (self._here, self._there):
             crew.abandon()
-        try:
-            self._traces.clean()
-        except MirrorError as error:
-            if not quietly:
-                raise
-            self._report(f"not all of the drill could be taken away: {error.first_line}; the next drill does it")
 
     def _perform(self, order: DrillOrder, found: Found, sampler: Sampler) -> None:
         with self._clock.phase("make topics and groups"):

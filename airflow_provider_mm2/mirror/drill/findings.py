@@ -37,6 +37,7 @@ def told(
     phases: Sequence[DrillPhase],
     samples: Sequence[Sample],
     left: tuple[str, ...],
+    warnings: tuple[str, ...] = (),
 ) -> DrillReport:
     """The report of a drill that has come to its end.
 
@@ -67,6 +68,7 @@ def told(
         samples=tuple(samples),
         limits_given=flow.drill,
         left_behind=left,
+        warnings=warnings,
     )
 
 

@@ -54,6 +54,16 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
     )
 
 
+def prefix_of(flow: DrillFlow) -> str:
+    """What the names of all topics and groups of applications begin with that a drill makes; nobody else's do."""
+    return f"{PREFIX}.{flow.real}."
+
+
+def copy_group(flow: DrillFlow, group: str) -> str:
+    """The group of a game day that stands where ``group`` would go on."""
+    return f"{prefix_of(flow)}copy.{group}"
+
+
 def journal_topic(flow: DrillFlow) -> str:
     """Where a drill notes on the target what it is about to make, so that the next one knows what a dead one left."""
     return f"{PREFIX}.{flow.real}.internal"

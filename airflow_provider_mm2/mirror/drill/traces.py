@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
-from airflow_provider_mm2.mirror.drill.flow import PREFIX, DrillFlow, journal_topic, lease_group
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow, journal_topic, lease_group, prefix_of
 from airflow_provider_mm2.mirror.errors import DrillClash, GroupActive
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
@@ -54,7 +54,7 @@ class Traces:
     def begin(self) -> None:
         """Note what is about to be made; what a dead drill left is taken away first.
 
-        :raises DrillClash: somebody else's topic has one of the names; nothing was changed.
+        :raises DrillClash: somebody else's topic or group has one of the names; nothing was changed.
         """
         self.check_names()
         known = self._noted()
@@ -63,7 +63,7 @@ class Traces:
         self._note(known)
 
     def check_names(self) -> None:
-        """See that nobody's own topic has a name that a drill needs; only reads.
+        """See that nobody's own topic or group has a name that a drill needs; only reads.
 
         :raises DrillClash: one has.
         """
@@ -76,8 +76,14 @@ class Traces:
             for name in names
             if name != journal_topic(self.flow) and name in self.topics_of(alias).values()
         )
-        if taken:
-            raise DrillClash(flow=self.flow.real, topics=taken)
+        groups = tuple(
+            f"{name} on {alias}"
+            for alias in self.sides
+            for name in self._groups(alias)
+            if name.startswith(prefix_of(self.flow))
+        )
+        if taken or groups:
+            raise DrillClash(flow=self.flow.real, topics=taken, groups=groups)
 
     def _noted(self) -> Mapping[str, object] | None:
         """What a drill noted before; None: none is known."""
@@ -172,7 +178,7 @@ class Traces:
         return sorted(found.name for found in side.list_groups(every_kind=True) if self._is_own_group(found.name))
 
     def _is_own_group(self, name: str) -> bool:
-        return name.startswith((f"{PREFIX}.{self.flow.real}.", f"mm2.{self.flow.name}."))
+        return name.startswith((prefix_of(self.flow), f"mm2.{self.flow.name}."))
 
 
 _STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded")

@@ -63,6 +63,22 @@ def read_mm2_state(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Mm2State 
     )
 
 
+def warn_of_syncs(flow: MirrorFlow, source: ClusterReader) -> tuple[str, ...]:
+    """A warning where MirrorMaker 2 keeps its offset syncs on the source, as it does by default: K80.
+
+    Nothing of this flow's own topics depends on them.
+    """
+    names = _names(mm2_topics.offset_syncs_topic, policy_of(flow), flow.target.alias)
+    there, alias = source.list_topics(), flow.source.alias
+    return tuple(
+        f"MirrorMaker 2 keeps its offset syncs on the source ({name} on {alias}): once {alias} is gone they are out of "
+        "reach, and a failover of what it mirrored must rely on its checkpoints alone. What this flow mirrored does "
+        "not need them; offset-syncs.topic.location=target in MirrorMaker 2 puts them where they survive"
+        for name in names
+        if name in there
+    )
+
+
 def _names(name: Callable[[ReplicationPolicy, str], str], policy: ReplicationPolicy, alias: str) -> list[str]:
     return list(dict.fromkeys((name(policy, alias), name(DOTTED, alias))))
 
