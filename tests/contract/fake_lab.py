@@ -11,6 +11,7 @@ from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.contract.lab import FILLER, Side
+from tests.fakes.applications import FakeCopyReaders
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.groups import FakeGroup
 from tests.fakes.hooks import do_nothing
@@ -90,6 +91,10 @@ class FakeLab:
         yield
         said.members.clear()
         said.once_used = kind is GroupKind.CLASSIC
+
+    def copy_readers(self, side: Side) -> FakeCopyReaders:
+        """Makes consumers on one side."""
+        return FakeCopyReaders(self._cluster(side))
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """What a reader sees."""

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Protocol
 
+from airflow_provider_mm2.mirror.clusters.applications import CopyReaders
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.group_model import GroupKind
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -71,6 +72,9 @@ class Lab(Protocol):
 
     def member(self, side: Side, group: str, topic: str, kind: GroupKind) -> AbstractContextManager[None]:
         """Somebody who is in a group, subscribed to a topic, and leaves it in the end."""
+
+    def copy_readers(self, side: Side) -> CopyReaders:
+        """Makes plain consumers on one side."""
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """All records that a ``read_committed`` reader is given, with their offsets."""

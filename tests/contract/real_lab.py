@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
+from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind
@@ -178,6 +179,10 @@ class RealLab:
         until(has_joined, f"a member of {group}")
         yield
         consumer.close()
+
+    def copy_readers(self, side: Side) -> ConfluentApplications:
+        """Makes plain consumers on one side."""
+        return ConfluentApplications(self._settings[side])
 
     def visible(self, side: Side, partition: TopicPartition) -> Sequence[tuple[int, Message]]:
         """Read to the end with a client of its own."""

@@ -1,4 +1,4 @@
-"""The applications of a drill, as Protocols: they write and read like any, each in a thread of its own."""
+"""The applications of drills and game days, as Protocols: they write and read like any, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 
 
 @dataclass(slots=True)
@@ -71,3 +71,64 @@ class Applications(Protocol):
 
     def reader(self, group: str, topics: Collection[str], *, protocol: str) -> Reader:
         """A consumer that reads committed records; without an offset of its group it ends with a problem."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyLimit:
+    """How much a copy of a group reads at most.
+
+    :param records: of each partition.
+    :param bytes: of all partitions together, since what is read is kept.
+    """
+
+    records: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyRead:
+    """What a copy of a group has read, by partition in the order of reading.
+
+    :param cut: partitions that a limit ended before they were read to their end.
+    """
+
+    columns: Mapping[TopicPartition, Sequence[Columns]]
+    cut: frozenset[TopicPartition]
+
+
+class CopyReader(Protocol):
+    """The one member of a copy of a consumer group: it begins where the copy stands and reads up to given ends."""
+
+    @property
+    def count(self) -> int:
+        """How many records it has read so far."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every partition is read to its end, or up to a limit."""
+
+    @property
+    def at_work_ms(self) -> int | None:
+        """When it read its first record, or saw that there is none to read; None: it has not."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why it has ended by itself; None: it has not."""
+
+    def start(self) -> None:
+        """Begin in a thread of its own."""
+
+    def stop(self) -> CopyRead:
+        """Leave the group; gives what was read."""
+
+
+class CopyReaders(Protocol):
+    """Makes members of copies of groups on one cluster."""
+
+    def copy_reader(
+        self, group: str, ends: Mapping[TopicPartition, int], *, protocol: str, limit: CopyLimit
+    ) -> CopyReader:
+        """A consumer that reads committed records; without an offset of its group it ends with a problem.
+
+        :param ends: every partition of the topics that it reads, with the offset at which it has read enough.
+        """

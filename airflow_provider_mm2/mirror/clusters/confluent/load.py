@@ -5,20 +5,25 @@ They are as plain as an application of a user: what a drill measures must not de
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
-from airflow_provider_mm2.mirror.clusters.applications import Written
+from airflow_provider_mm2.mirror.clusters.applications import CopyLimit, Written
 from airflow_provider_mm2.mirror.clusters.config import (
     Settings,
     application_reader_settings,
     application_writer_settings,
 )
+from airflow_provider_mm2.mirror.clusters.confluent.application_thread import (
+    LASTING,
+    STOP_LIMIT_S,
+    ApplicationThread,
+)
+from airflow_provider_mm2.mirror.clusters.confluent.copy_reader import GroupCopyReader
 from airflow_provider_mm2.mirror.clusters.confluent.failures import client_log
 from airflow_provider_mm2.mirror.model import TopicPartition
 
@@ -26,33 +31,6 @@ BURST = 20
 """Records for each partition at a time: one transaction, or one batch."""
 
 ABORTED_EVERY = 5
-STOP_LIMIT_S = 30.0
-
-
-class _Thread:
-    """Work in a thread, until it is asked to stop; what ends it by itself is kept."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self.stopping = threading.Event()
-        self.problem: str | None = None
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._work()
-        except KafkaException as error:
-            inner = error.args[0]
-            self.problem = inner.str() if isinstance(inner, KafkaError) else str(error)
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self._thread.join(STOP_LIMIT_S)
-        if self._thread.is_alive():
-            self.problem = f"it did not end within {STOP_LIMIT_S:.0f} s"
 
 
 class LoadWriter:
@@ -76,7 +54,7 @@ class LoadWriter:
         self._pause_s = pause_s
         self._following = dict.fromkeys(range(partitions), first)
         self._written = Written()
-        self._thread = _Thread(self._write)
+        self._thread = ApplicationThread(self._write)
         self.count = 0
 
     @property
@@ -140,7 +118,7 @@ class GroupReader:
         self._settings: dict[str, Any] = application_reader_settings(settings, group=group, protocol=protocol)
         self._topics = list(topics)
         self._read: dict[TopicPartition, list[int]] = {}
-        self._thread = _Thread(self._loop)
+        self._thread = ApplicationThread(self._loop)
         self.count = 0
         self.first_ms: int | None = None
 
@@ -172,7 +150,7 @@ class GroupReader:
         good = [message for message in messages if message.error() is None]
         for message in messages:
             error = message.error()
-            if error is not None and error.code() in _LASTING:
+            if error is not None and error.code() in LASTING:
                 raise KafkaException(error)
         for message in good:
             part = TopicPartition(message.topic() or "", message.partition() or 0)
@@ -181,15 +159,6 @@ class GroupReader:
             self.first_ms = self.first_ms or int(time.time() * 1000)
             consumer.commit(asynchronous=False)
             self.count += len(good)
-
-
-_LASTING = (
-    KafkaError._AUTO_OFFSET_RESET,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.UNSUPPORTED_VERSION,
-    KafkaError._UNSUPPORTED_FEATURE,
-)
 
 
 class ConfluentApplications:
@@ -212,6 +181,12 @@ class ConfluentApplications:
     def reader(self, group: str, topics: Collection[str], *, protocol: str) -> GroupReader:
         """A member of a group."""
         return GroupReader(self._settings, group, topics, protocol=protocol)
+
+    def copy_reader(
+        self, group: str, ends: Mapping[TopicPartition, int], *, protocol: str, limit: CopyLimit
+    ) -> GroupCopyReader:
+        """A member of a copy of a group."""
+        return GroupCopyReader(self._settings, group, ends, protocol=protocol, limit=limit)
 
 
 def _note(
