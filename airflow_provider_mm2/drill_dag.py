@@ -18,6 +18,9 @@ DOC = """### Drill: would it work?
 One task fails over for the exercise, beside the real flow and with its settings and credentials, on topics and groups
 that are made for it and taken away: load, mirror runs, the cut, the failover, consumers that go on at the target. It
 fails when a limit of the flow's `drill:` is passed. What was measured is in its XCom `drill`.
+
+With *Game day* it tells what a failover of the real groups would come to right now, by copies of them that read the
+real topics on the target; nothing real is written.
 """
 
 
@@ -35,6 +38,14 @@ def load_drill_dag(
         "mode": Param(Mode.PLANNED.value, type="string", enum=[mode.value for mode in Mode], title="Mode"),
         "load_s": Param(10, type="integer", minimum=1, maximum=3600, title="Seconds of load before the cut"),
         "failback": Param(False, type="boolean", title="Come home afterwards"),
+        "game_day": Param(
+            False,
+            type="boolean",
+            title="Game day",
+            description="On real topics and copies of real groups; nothing real is written",
+        ),
+        "topics": Param([], type="array", items={"type": "string"}, title="Source topics of a game day"),
+        "groups": Param([], type="array", items={"type": "string"}, title="Groups of a game day"),
     }
     arguments: dict[str, Any] = {
         "schedule": None,
@@ -53,6 +64,9 @@ def load_drill_dag(
             mode="{{ params.mode }}",
             load_s="{{ params.load_s }}",
             failback="{{ params.failback }}",
+            game_day="{{ params.game_day }}",
+            topics="{{ (params.topics or []) | tojson }}",
+            groups="{{ (params.groups or []) | tojson }}",
             html=html,
         )
 

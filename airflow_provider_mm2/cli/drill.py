@@ -1,9 +1,9 @@
-"""`mm2 drill`: the whole way of a failover on throw-away topics, measured against limits."""
+"""`mm2 drill`: the whole way of a failover on throw-away topics, or a game day on real ones, against limits."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,19 +18,56 @@ from airflow_provider_mm2.cli.output import (
 )
 from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
 from airflow_provider_mm2.mirror.drill.files import check_extra, earlier_drills, write_files
+from airflow_provider_mm2.mirror.drill.game_day import GameDay
+from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
+from airflow_provider_mm2.mirror.drill.report import GAME_DAY
+from airflow_provider_mm2.mirror.errors import OptionsDisagree
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.run import stopper
 
+if TYPE_CHECKING:
+    from threading import Event
+
+    from airflow_provider_mm2.mirror.clusters.confluent.client import ConfluentPair
+    from airflow_provider_mm2.mirror.drill.report import DrillReport
+    from airflow_provider_mm2.mirror.flow import MirrorFlow
+
+LOAD_S = 10.0
 GROUP_COLUMNS = ("group", "read_before", "read_after", "lost", "repeated", "skipped", "reordered", "rto_s")
 PHASE_COLUMNS = ("name", "begin", "seconds")
 LIMIT_COLUMNS = ("name", "limit", "value", "passed")
+PLACE_COLUMNS = (
+    *("group", "topic", "partition", "source_offset", "source_now", "target_offset", "exact"),
+    *("read", "lost", "repeated", "skipped", "reordered", "unlike"),
+)
 
 Unplanned = Annotated[bool, typer.Option("--unplanned", help="Cut the source off in the midst of the load.")]
 ComeHome = Annotated[bool, typer.Option("--failback", help="Come home afterwards, and see that all of it is there.")]
 Load = Annotated[
-    float, typer.Option("--load", metavar="SECONDS", min=1, max=3600, help="For how long applications work before.")
+    float | None,
+    typer.Option(
+        "--load", metavar="SECONDS", min=1, max=3600, help=f"For how long applications work before ({LOAD_S:.0f})."
+    ),
 ]
-
+OnRealTopics = Annotated[
+    bool,
+    typer.Option("--game-day", help="On real topics and copies of real groups, nothing real written: what if now?"),
+]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="T", help="With --game-day: only this source topic; repeat it.")
+]
+Groups = Annotated[
+    list[str] | None, typer.Option("--group", metavar="G", help="With --game-day: only this group; repeat it.")
+]
+LimitRecords = Annotated[
+    int | None,
+    typer.Option(
+        "--limit-records",
+        metavar="N",
+        min=1,
+        help=f"With --game-day: records of each partition that are read at most ({LIMIT_RECORDS:,}).",
+    ),
+]
 
 JsonOut = Annotated[Path | None, typer.Option("--json-out", metavar="FILE", help="Write the document there, too.")]
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML for a CI.")]
@@ -45,7 +82,11 @@ def drill(
     flow: Flow,
     unplanned: Unplanned = False,
     failback: ComeHome = False,
-    seconds: Load = 10,
+    seconds: Load = None,
+    game_day: OnRealTopics = False,
+    topic: Topics = None,
+    group: Groups = None,
+    limit_records: LimitRecords = None,
     json_out: JsonOut = None,
     junit: Junit = None,
     html: Html = None,
@@ -53,19 +94,23 @@ def drill(
     as_json: AsJson = False,
 ) -> None:
     """Fail over for the exercise, beside the real flow: on topics and groups that are made for it and taken away."""
-    from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
-
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
+        _check(
+            game_day,
+            of_drills={"--unplanned": unplanned, "--failback": failback, "--load": seconds is not None},
+            of_game_days={"--topic": bool(topic), "--group": bool(group), "--limit-records": limit_records is not None},
+        )
         check_extra(junit, html)
         loaded = load(flow)
         earlier = earlier_drills(history, loaded.name)
-        order = DrillOrder(mode=Mode.UNPLANNED if unplanned else Mode.PLANNED, load_s=seconds, failback=failback)
+        order: DrillOrder | GameDayOrder = DrillOrder(
+            mode=Mode.UNPLANNED if unplanned else Mode.PLANNED, load_s=seconds or LOAD_S, failback=failback
+        )
+        if game_day:
+            limit = limit_records or LIMIT_RECORDS
+            order = GameDayOrder(topics=tuple(topic or ()), groups=tuple(group or ()), limit_records=limit)
         with clusters(loaded) as pair:
-            applications = {
-                cluster.alias: ConfluentApplications(cluster.settings) for cluster in (pair.source, pair.target)
-            }
-            at_work = Drill(loaded, pair, applications, owner=who(), tick=stopper(stop), report=say)
-            report = at_work.run(order)
+            report = _held(loaded, pair, order, stop)
         document = report.to_json()
         write_files(document, json_out=json_out, junit=junit, html=html, history=history, earlier=earlier)
     print_warnings(document["warnings"])
@@ -77,7 +122,35 @@ def drill(
         raise typer.Exit(FOUND_SOMETHING)
 
 
+def _check(game_day: bool, *, of_drills: dict[str, bool], of_game_days: dict[str, bool]) -> None:
+    """Refuse options of the one with the other.
+
+    :raises OptionsDisagree: some were given.
+    """
+    strange = tuple(name for name, given in (of_drills if game_day else of_game_days).items() if given)
+    if strange and game_day:
+        problem = "a game day makes no load, cuts nothing off and goes nowhere: it reads what is there"
+        raise OptionsDisagree(options=("--game-day", *strange), problem=problem)
+    if strange:
+        problem = "they choose what a game day is about, and a drill is on topics of its own; --game-day is missing"
+        raise OptionsDisagree(options=strange, problem=problem)
+
+
+def _held(flow: MirrorFlow, pair: ConfluentPair, order: DrillOrder | GameDayOrder, stop: Event) -> DrillReport:
+    from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
+
+    source, target = (ConfluentApplications(cluster.settings) for cluster in (pair.source, pair.target))
+    tick = stopper(stop)
+    if isinstance(order, GameDayOrder):
+        return GameDay(flow, pair, target, owner=who(), tick=tick, report=say).run(order)
+    applications = {pair.source.alias: source, pair.target.alias: target}
+    return Drill(flow, pair, applications, owner=who(), tick=tick, report=say).run(order)
+
+
 def _show(document: dict[str, Any]) -> None:
+    if document["mode"] == GAME_DAY:
+        places = [{**place, "group": group["group"]} for group in document["groups"] for place in group["positions"]]
+        print_table("where each group would stand", places, PLACE_COLUMNS)
     print_table(f"{document['mode']} drill of flow {document['flow']}: phases", document["phases"], PHASE_COLUMNS)
     print_table("groups", document["groups"], GROUP_COLUMNS)
     print_table("limits", document["limits"], LIMIT_COLUMNS)

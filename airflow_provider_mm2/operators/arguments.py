@@ -33,6 +33,17 @@ def seconds(name: str, given: int | str) -> int:
     return int(text)
 
 
+def number(name: str, given: int | str) -> int:
+    """A whole number.
+
+    :raises ArgumentRefused: it is none from 1 on.
+    """
+    text = str(given).strip()
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentRefused(argument=name, problem=f"{given!r} is not a whole number from 1 on")
+    return int(text)
+
+
 def names(name: str, given: Sequence[str] | str | None) -> tuple[str, ...]:
     """Names: a sequence, or text that holds a JSON list, since a group's name may have any character in it.
 

@@ -12,15 +12,20 @@ from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, LimitPassed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.steps import Mode
-from airflow_provider_mm2.operators.arguments import seconds, switch, text
+from airflow_provider_mm2.operators.arguments import names, number, seconds, switch, text
 from airflow_provider_mm2.operators.flow_task import FlowTask
 
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.drill.drill import DrillOrder
+    from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder
+    from airflow_provider_mm2.mirror.drill.report import DrillReport
 
 
 class DrDrillOperator(FlowTask):
     """A drill of a flow: fail over for the exercise, on topics and groups that are made for it and taken away.
+
+    With ``game_day`` it is about real topics and copies of real groups, and nothing real is written: what if the flow
+    failed over now?
 
     Returns the drill's document without its samples; the task fails when a limit of the flow's ``drill:`` was passed,
     with the document in XCom under ``drill`` all the same. One that is killed leaves things behind, which the next
@@ -29,11 +34,18 @@ class DrDrillOperator(FlowTask):
     :param mode: ``planned`` or ``unplanned``. (templated)
     :param load_s: seconds for which applications work before the cut. (templated)
     :param failback: come home afterwards. (templated)
+    :param game_day: hold a game day in place of a drill; ``load_s`` is not looked at then. (templated)
+    :param topics: source topics of a game day, a list or text with a JSON list; none: all. (templated)
+    :param groups: groups of a game day; none: all that have a position on these topics. (templated)
+    :param limit_records: records of each partition that a game day reads at most. (templated)
     :param html: path of a page with charts to write; needs the extra ``drill``. (templated)
     :param junit: path of a JUnit XML file to write; needs the extra ``drill``. (templated)
     """
 
-    template_fields: Sequence[str] = (*FlowTask.template_fields, "mode", "load_s", "failback", "html", "junit")
+    template_fields: Sequence[str] = (
+        *FlowTask.template_fields,
+        *("mode", "load_s", "failback", "game_day", "topics", "groups", "limit_records", "html", "junit"),
+    )
     ui_color = "#e8e0f5"
 
     def __init__(
@@ -42,6 +54,10 @@ class DrDrillOperator(FlowTask):
         mode: str = Mode.PLANNED.value,
         load_s: int | str = 10,
         failback: bool | str = False,
+        game_day: bool | str = False,
+        topics: Sequence[str] | str | None = None,
+        groups: Sequence[str] | str | None = None,
+        limit_records: int | str | None = None,
         html: str | None = None,
         junit: str | None = None,
         **kwargs: Any,
@@ -50,36 +66,29 @@ class DrDrillOperator(FlowTask):
         self.mode = mode
         self.load_s = load_s
         self.failback = failback
+        self.game_day = game_day
+        self.topics = topics
+        self.groups = groups
+        self.limit_records = limit_records
         self.html = html
         self.junit = junit
 
     def perform(self, flow: MirrorFlow, context: Context) -> dict[str, Any]:
-        """Drill.
+        """Drill, or hold a game day.
 
         :raises LimitPassed: a limit was passed.
         """
-        from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
-        from airflow_provider_mm2.mirror.drill.drill import Drill
         from airflow_provider_mm2.mirror.drill.files import check_extra, write_files
-        from airflow_provider_mm2.mirror.run import stopper
 
         order, html, junit = self._order(), text(self.html), text(self.junit)
         check_extra(html, junit)
-        settings = pair_settings(flow)
-        applications = {alias: ConfluentApplications(found) for alias, found in settings.items()}
-        with closing(connect_pair(flow, settings, self.stop)) as pair:
-            report = Drill(
-                flow,
-                pair,
-                applications,
-                owner=self.attempt(context),
-                tick=stopper(self.stop),
-                report=lambda line: self.log.info("%s", line),
-            ).run(order)
+        report = self._held(flow, order, owner=self.attempt(context))
         document = report.to_json()
         write_files(document, html=html, junit=junit)
         summary = {key: value for key, value in document.items() if key != "samples"}
         context["ti"].xcom_push(key="drill", value=summary)
+        for warning in document["warnings"]:
+            self.log.warning("%s", warning)
         self.log.info("RPO %(rpo_records)s record(s), %(rpo_s)s s; RTO %(rto_s)s s", summary)
         if not report.passed:
             passed = tuple(
@@ -88,13 +97,50 @@ class DrDrillOperator(FlowTask):
             raise LimitPassed(flow=flow.name, limits=passed or ("a group never came up on the target",))
         return summary
 
-    def _order(self) -> DrillOrder:
+    def _held(self, flow: MirrorFlow, order: DrillOrder | GameDayOrder, *, owner: str) -> DrillReport:
+        from airflow_provider_mm2.mirror.clusters.confluent.load import ConfluentApplications
+        from airflow_provider_mm2.mirror.drill.drill import Drill
+        from airflow_provider_mm2.mirror.drill.game_day import GameDay
+        from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder
+        from airflow_provider_mm2.mirror.run import stopper
+
+        settings, tick = pair_settings(flow), stopper(self.stop)
+        applications = {alias: ConfluentApplications(found) for alias, found in settings.items()}
+
+        def say(line: str) -> None:
+            self.log.info("%s", line)
+
+        with closing(connect_pair(flow, settings, self.stop)) as pair:
+            if isinstance(order, GameDayOrder):
+                readers = applications[flow.target.alias]
+                return GameDay(flow, pair, readers, owner=owner, tick=tick, report=say).run(order)
+            return Drill(flow, pair, applications, owner=owner, tick=tick, report=say).run(order)
+
+    def _order(self) -> DrillOrder | GameDayOrder:
         from airflow_provider_mm2.mirror.drill.drill import DrillOrder
 
+        if switch("game_day", self.game_day):
+            return self._game_day()
+        for argument in ("topics", "groups"):
+            if names(argument, getattr(self, argument)):
+                problem = "it chooses what a game day is about, and game_day is false"
+                raise ArgumentRefused(argument=argument, problem=problem)
         if self.mode not in {mode.value for mode in Mode}:
             raise ArgumentRefused(argument="mode", problem=f"{self.mode!r} is neither planned nor unplanned")
         return DrillOrder(
             mode=Mode(self.mode),
             load_s=max(1, seconds("load_s", self.load_s)),
             failback=switch("failback", self.failback),
+        )
+
+    def _game_day(self) -> GameDayOrder:
+        from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
+
+        if self.mode == Mode.UNPLANNED.value or switch("failback", self.failback):
+            raise ArgumentRefused(argument="game_day", problem="it cuts nothing off and does not come home")
+        given = text(None if self.limit_records is None else str(self.limit_records))
+        return GameDayOrder(
+            topics=names("topics", self.topics),
+            groups=names("groups", self.groups),
+            limit_records=LIMIT_RECORDS if given is None else number("limit_records", given),
         )

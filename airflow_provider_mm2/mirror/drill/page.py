@@ -25,12 +25,11 @@ def html_page(document: Mapping[str, Any], history: Sequence[Mapping[str, Any]] 
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     samples, shown = document["samples"], list(history)[-HISTORY_KEPT:]
+    over_time = {"lags": charts.lags, "throughput": charts.throughput, "progress": charts.progress}
     drawn = {
         "timeline": charts.timeline(document["phases"]),
         "before_and_after": charts.before_and_after(document["groups"]),
-        "lags": charts.lags(samples),
-        "throughput": charts.throughput(samples),
-        "progress": charts.progress(samples),
+        **{name: draw(samples) if samples else "" for name, draw in over_time.items()},
         "trend": charts.trend(shown) if len(shown) > 1 else "",
     }
     template = environment.get_template("page.html.j2")
@@ -53,6 +52,8 @@ def junit_xml(document: Mapping[str, Any]) -> str:
     suite.time = round(sum(phase["seconds"] for phase in document["phases"]), 3)
     for name in ("rpo_records", "rpo_s", "rto_s", "written", "mirrored"):
         suite.add_property(name, str(document[name]))
+    for number, warning in enumerate(document["warnings"], 1):
+        suite.add_property(f"warning {number}", warning)
     for limit in document["limits"]:
         case = TestCase(limit["name"], classname=f"mm2.drill.{document['flow']}")
         if not limit["passed"]:

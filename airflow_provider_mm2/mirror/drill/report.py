@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
@@ -11,6 +11,7 @@ from airflow_provider_mm2.mirror.drill_settings import DrillSettings
 from airflow_provider_mm2.mirror.moments import show
 
 SCHEMA_VERSION = 1
+GAME_DAY = "game-day"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,32 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What the copy of a real group met on one partition in a game day.
+
+    :param source_now: where the group stood on the source by then; None: nowhere.
+    :param digest: of what was read, which both sides have alike; None: they have not.
+    :param cut: a limit ended the reading.
+    """
+
+    source_now: int | None
+    compared: int
+    read: int
+    lost: int
+    repeated: int
+    skipped: int
+    reordered: int
+    unlike: int
+    digest: str | None
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlace:
-    """Where a group stood on one partition on the source, and where it went on on the target."""
+    """Where a group stood on one partition on the source, and where it went on on the target.
+
+    :param played: what it met there; None in a drill, and where it has no position.
+    """
 
     group: str
     topic: str
@@ -48,6 +73,18 @@ class GroupPlace:
     source_offset: int | None
     target_offset: int | None
     exact: bool
+    played: Played | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A row of the document."""
+        return {
+            "topic": self.topic,
+            "partition": self.partition,
+            "source_offset": self.source_offset,
+            "target_offset": self.target_offset,
+            "exact": self.exact,
+            **({} if self.played is None else asdict(self.played)),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +103,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrillReport:
-    """A drill from its beginning to its end.
+    """A drill or a game day from its beginning to its end.
 
     :param lost_ms: timestamps of acknowledged records that are not on the target.
+    :param lost_count: how many these are, where not all of them were read.
+    :param unlike: records that a game day found otherwise on the target than on the source.
     :param window_ms: records stamped before this are all on the target, as the failover said; None: it claimed nothing.
     :param first_read_ms: when each group read its first record on the target.
     """
@@ -90,11 +129,13 @@ class DrillReport:
     limits_given: DrillSettings
     left_behind: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    lost_count: int | None = None
+    unlike: int = 0
 
     @property
     def rpo_records(self) -> int:
         """Acknowledged records that are not on the target."""
-        return len(self.lost_ms)
+        return len(self.lost_ms) if self.lost_count is None else self.lost_count
 
     @property
     def rpo_s(self) -> float:
@@ -120,13 +161,18 @@ class DrillReport:
 
     def _limits(self) -> Iterator[Limit]:
         given = self.limits_given
-        is_planned = self.mode == "planned"
+        is_planned, is_game_day = self.mode == "planned", self.mode == GAME_DAY
         if is_planned or given.lost is not None:
             yield Limit(name="lost", limit=given.lost or 0, value=self.rpo_records)
-        yield Limit(name="lost outside the window", limit=0, value=self.lost_outside_window)
+        if is_game_day:
+            yield Limit(name="unlike the source", limit=0, value=self.unlike)
+        else:
+            yield Limit(name="lost outside the window", limit=0, value=self.lost_outside_window)
         for name in ("repeated", "skipped", "reordered"):
-            value = sum(getattr(group, name) for group in self.groups)
-            yield Limit(name=name, limit=getattr(given, name), value=value)
+            # Real groups read on after the last run: what they would read again is a limit only where one is set.
+            if name != "repeated" or not is_game_day or name in given.model_fields_set:
+                value = sum(getattr(group, name) for group in self.groups)
+                yield Limit(name=name, limit=getattr(given, name), value=value)
         if given.rpo_s is not None:
             yield Limit(name="rpo_s", limit=given.rpo_s, value=self.rpo_s)
         if given.rto_s is not None:
@@ -189,17 +235,7 @@ class DrillReport:
             "read_before": group.read_before,
             "read_after": group.read_after,
             "rto_s": None if first is None else (first - self.cut_ms) / 1000,
-            "positions": [
-                {
-                    "topic": place.topic,
-                    "partition": place.partition,
-                    "source_offset": place.source_offset,
-                    "target_offset": place.target_offset,
-                    "exact": place.exact,
-                }
-                for place in self.places
-                if place.group == group.group
-            ],
+            "positions": [place.to_json() for place in self.places if place.group == group.group],
         }
 
     @staticmethod

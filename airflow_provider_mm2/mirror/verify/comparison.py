@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +48,8 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+TargetRead = Callable[[Part], Generator[Columns, None, None]]
+"""Records of the target that somebody has read already."""
 
 
 def no_report(progress: Progress) -> None:
@@ -59,14 +61,24 @@ class Comparison:
 
     :param work: who does the hashing.
     :param memory: where it is remembered how far it is; None: nowhere.
+    :param copies: what is held against the source in place of what the target is asked for; None: it is asked.
     """
 
-    def __init__(self, pair: ClusterPair, tick: Tick, report: Report, work: Work, memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        pair: ClusterPair,
+        tick: Tick,
+        report: Report,
+        work: Work,
+        memory: Memory | None = None,
+        copies: TargetRead | None = None,
+    ) -> None:
         self._pair = pair
         self._tick = tick
         self._report = report
         self._work = work
         self._memory = memory
+        self._copies = copies
         self._began = self._told = time.monotonic()
         self._records = self._found = 0
 
@@ -133,7 +145,7 @@ class Comparison:
                 self._tell(part, compared, cursors[0])
 
         ours = self._pair.source.read_columns(part.source, at.source, part.end, tick)
-        theirs = self._pair.target.read_columns(part.target, at.target, part.target_end, self._tick)
+        theirs = self._theirs(part, at.target)
         with closing(ours), closing(theirs), _collector_off():
             source, target = Cursor(ours), Cursor(theirs)
             cursors.append(source)
@@ -145,6 +157,11 @@ class Comparison:
                 walk = MapWalk(compared, strangers, part.offset_map, on_record, repeats=part.repeats)
                 compared.checkpoint = lambda here, there: self._note(part, compared, here, there, here)
                 walk.run(source, target)
+
+    def _theirs(self, part: Part, start: int) -> Generator[Columns, None, None]:
+        if self._copies is not None:
+            return self._copies(part)
+        return self._pair.target.read_columns(part.target, start, part.target_end, self._tick)
 
     def _strangers(self, part: Part, compared: Compared) -> Strangers:
         def read(start: int, end: int | None, aborted: bool) -> Iterator[Columns]:

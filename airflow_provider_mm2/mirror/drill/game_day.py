@@ -1,0 +1,144 @@
+"""A game day: if the flow failed over now, where would each real group stand, and would it read the right records?
+
+Nothing real is written to: no topic, no group, neither the flow's state nor its gate. Copies of the groups, under names
+of drills, are put on the target where a failover would put the real ones; a plain consumer in each reads the real
+topics from there, and what it reads is held against the source record by record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from airflow_provider_mm2.mirror.clusters.applications import CopyRead, CopyReaders
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.drill.alone import alone
+from airflow_provider_mm2.mirror.drill.beyond import Beyond, SourceLeft
+from airflow_provider_mm2.mirror.drill.copies import Copies
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
+from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder, GamePlan, make_plan
+from airflow_provider_mm2.mirror.drill.game_report import game_report
+from airflow_provider_mm2.mirror.drill.places import Outcome, Place, as_far_as_read, judge
+from airflow_provider_mm2.mirror.drill.report import DrillReport
+from airflow_provider_mm2.mirror.drill.stage import Clock
+from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
+from airflow_provider_mm2.mirror.errors import DrillFailed
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import Columns, TopicPartition
+from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
+from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
+from airflow_provider_mm2.mirror.verify.comparison import Comparison, TargetRead, no_report
+from airflow_provider_mm2.mirror.verify.later import Now
+from airflow_provider_mm2.mirror.verify.scope import Part
+
+
+class GameDay:
+    """One game day of one flow.
+
+    :param pair: both clusters in the flow's direction; on the source nothing is ever written.
+    :param readers: makes members of the copies, on the target.
+    :param owner: who this is, for whoever wants to drill at the same time.
+    """
+
+    def __init__(
+        self,
+        flow: MirrorFlow,
+        pair: ClusterPair,
+        readers: CopyReaders,
+        *,
+        owner: str,
+        tick: Tick,
+        report: Report,
+    ) -> None:
+        self.flow: DrillFlow = drill_flow(flow)
+        self._real = flow
+        self._pair = pair
+        self._owner = owner
+        self._tick = tick
+        self._report = report
+        self._clock = Clock(report=report)
+        self._copies = Copies(flow=self.flow, target=pair.target, readers=readers, clock=self._clock, tick=tick)
+
+    def run(self, order: GameDayOrder) -> DrillReport:
+        """Hold it, and take the copies away again, whatever happens.
+
+        :raises DrillClash: somebody's own topic or group has a name that the drill needs; nothing was touched.
+        :raises LeaseHeld: a drill or game day of this flow is at work; says whose.
+        :raises MirrorError: it cannot be held; see ``make_plan``.
+        """
+        started_ms = now_ms()
+        make_plan(self._real, self._pair, order, self._tick)  # refused before anything is made
+        traces = Traces(flow=self.flow, pair=self._pair, tick=self._tick)
+        held = alone(
+            traces,
+            owner=self._owner,
+            tick=self._tick,
+            clock=self._clock,
+            report=self._report,
+            leave=self._copies.abandon,
+        )
+        with held as self._tick:
+            cut_ms = now_ms()
+            plan, outcomes, left = self._perform(order)
+        return game_report(
+            self.flow,
+            plan,
+            outcomes,
+            left,
+            started_ms=started_ms,
+            cut_ms=cut_ms,
+            phases=self._clock.phases,
+            first_s=self._copies.first_s,
+            limit_records=order.limit_records,
+            left_behind=tuple(names_left(traces.left())),
+            warnings=warn_of_syncs(self._real, self._pair.source),
+        )
+
+    def _perform(self, order: GameDayOrder) -> tuple[GamePlan, list[Outcome], dict[TopicPartition, Beyond]]:
+        with self._clock.phase("plan and translate", counts_for_rto=True):
+            plan = make_plan(self._real, self._pair, order, self._tick)
+            self._check_groups(plan)
+        with self._clock.phase("commit copies", counts_for_rto=True):
+            self._copies.tick = self._tick
+            self._copies.commit(plan)
+        source = SourceLeft(self._pair.source, plan.source_logs, self._tick, limit=order.limit_records)
+        with self._clock.phase("read and compare"):
+            outcomes = [
+                outcome
+                for read in self._copies.read(plan, order.limit_records)
+                for name, found in read.items()
+                for outcome in self._outcomes(plan.places[name], found, source)
+            ]
+        with self._clock.phase("what is not mirrored"):
+            ends = {part.source: part.end for part in plan.mirrored}
+            left = {part: source.between(part, ends.get(part, 0)) for part in plan.source_logs}
+        return plan, outcomes, left
+
+    def _check_groups(self, plan: GamePlan) -> None:
+        for name, move in plan.moves.items():
+            if move.problem:
+                raise DrillFailed(flow=self._real.name, phase=self._clock.now, problem=f"group {name}: {move.problem}")
+
+    def _outcomes(self, places: Sequence[Place], found: CopyRead, source: SourceLeft) -> Iterator[Outcome]:
+        for place in places:
+            read, is_cut = found.columns.get(place.part.target, ()), place.part.target in found.cut
+            part = as_far_as_read(place, read, is_cut=is_cut)
+            comparison = Comparison(self._pair, self._tick, no_report, Now(), copies=_copies(read))
+            result = comparison.whole(part)
+            lost = self._lost(place, source)
+            yield judge(place, part, read, result, lost=lost, is_cut=is_cut)
+
+    @staticmethod
+    def _lost(place: Place, source: SourceLeft) -> int:
+        """Records outside the mirrored range, on either end, that the group has not read."""
+        if place.stands is None:
+            return 0
+        at, end = place.part.source, place.offset_map.source_end
+        before = source.between(at, place.stands, min(place.lost_until, end))
+        return before.records + source.between(at, max(place.stands, end)).records
+
+
+def _copies(read: Sequence[Columns]) -> TargetRead:
+    def copies(part: Part) -> Generator[Columns, None, None]:
+        yield from read
+
+    return copies

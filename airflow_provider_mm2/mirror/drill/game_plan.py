@@ -1,0 +1,155 @@
+"""What a game day is about: where a failover would put each real group now; read from both clusters alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.drill.places import Place, place_of
+from airflow_provider_mm2.mirror.errors import ArgumentRefused, GroupsNotMirrored, MirrorError
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
+from airflow_provider_mm2.mirror.offsets.translate import Reason
+from airflow_provider_mm2.mirror.recovery.journal import read_recorded
+from airflow_provider_mm2.mirror.recovery.moves import Plan
+from airflow_provider_mm2.mirror.recovery.planning import check_none_open, find_record, look
+from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order
+from airflow_provider_mm2.mirror.recovery.steps import Mode
+from airflow_provider_mm2.mirror.state.gate import check_open
+from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder, scope_by_map
+
+LIMIT_RECORDS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameDayOrder:
+    """What a person asks of a game day.
+
+    :param topics: source topics; empty: all that are mirrored.
+    :param groups: groups of the source; empty: all that have a position on these topics.
+    :param limit_records: of each partition that a copy reads, and of what is not on the target, at most.
+    """
+
+    topics: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    limit_records: int = LIMIT_RECORDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GamePlan:
+    """Where every chosen group would go on, and both sides of the topics as they are.
+
+    :param moves: groups as a failover would move them, those without a position on the topics left out.
+    :param places: by group, where it would have a position.
+    :param mirrored: the partitions that are mirrored.
+    :param source_logs: every partition of these topics that the source has.
+    :param protocols: the group protocol of each group's members.
+    """
+
+    plan: Plan
+    moves: Mapping[str, GroupMove]
+    places: Mapping[str, tuple[Place, ...]]
+    mirrored: tuple[Part, ...]
+    source_logs: Mapping[TopicPartition, LogOffsets]
+    protocols: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def make_plan(flow: MirrorFlow, pair: ClusterPair, order: GameDayOrder, tick: Tick) -> GamePlan:
+    """Plan as an unplanned failover would: by what the last run read of the groups, from the target.
+
+    The source is asked for its records and where the groups stand by now.
+
+    :raises FlowNotPrepared: the flow never ran.
+    :raises NothingMirrored: it has mirrored nothing, or never read the groups.
+    :raises FlowFrozen: a failover forbids mirror runs.
+    :raises FailoverUnderWay: somebody has a failover of the flow open.
+    :raises NotOfTheFlow: a topic is not mirrored, or a group is not known.
+    :raises GroupsNotMirrored: a group has no position on these topics.
+    :raises MirrorError: a cluster cannot be read, or is not the one that was mirrored.
+    """
+    if order.limit_records < 1:
+        raise ArgumentRefused(argument="limit_records", problem=f"{order.limit_records} is no number of records")
+    record = find_record(flow, pair.target, tick)
+    check_none_open(read_recorded(pair.target, flow.name, tick))
+    check_open(record)
+    asked = Order(mode=Mode.UNPLANNED, groups=order.groups, topics=order.topics, skip_repoint=True)
+    plan = look(flow, pair.target, asked, record, tick, live=None)
+    topics = tuple(end.topic for end in plan.topics)
+    moves = {name: move for name, move in plan.groups.items() if move.problem or _has_position(move)}
+    without = tuple(name for name in order.groups if name not in moves)
+    if without or not moves:
+        raise GroupsNotMirrored(flow=flow.name, groups=without or ("of the whole flow",), topics=topics)
+    scope = scope_by_map(flow, pair, VerifyOrder(topics=order.topics), tick)  # later, so it has all that the plan has
+    now, warnings = _positions_now(pair, moves, tick)
+    kinds = {listed.name: listed.kind for listed in pair.source.list_groups()}
+    return GamePlan(
+        plan=plan,
+        moves=moves,
+        places=_places(moves, now, scope.parts),
+        mirrored=scope.parts,
+        source_logs=_source_logs(pair, topics),
+        protocols={
+            name: "consumer" if kinds.get(name) is GroupKind.CONSUMER else GroupKind.CLASSIC.value for name in moves
+        },
+        warnings=(*plan.warnings, *scope.warnings, *warnings),
+    )
+
+
+def _has_position(move: GroupMove) -> bool:
+    return any(part.target is not None and part.source_offset is not None for part in move.parts)
+
+
+def _places(
+    moves: Mapping[str, GroupMove], now: Mapping[str, Mapping[TopicPartition, int]], mirrored: tuple[Part, ...]
+) -> dict[str, tuple[Place, ...]]:
+    parts = {part.source: part for part in mirrored}
+    return {
+        name: tuple(
+            place
+            for each in move.parts
+            if each.source in parts
+            and (place := place_of(name, each, now[name].get(each.source), parts[each.source])) is not None
+        )
+        for name, move in moves.items()
+    }
+
+
+def _positions_now(
+    pair: ClusterPair, moves: Mapping[str, GroupMove], tick: Tick
+) -> tuple[dict[str, Mapping[TopicPartition, int]], list[str]]:
+    """Where the groups stand on the source by now; one that cannot be asked is taken as it was last seen."""
+    found: dict[str, Mapping[TopicPartition, int]] = {}
+    warnings: list[str] = []
+    for name, answer in pair.source.group_offsets(sorted(moves), tick, stable=False).items():
+        if isinstance(answer, MirrorError):
+            warnings.append(f"group {name}: taken as the last run saw it: {answer.first_line}")
+        found[name] = answer.offsets if isinstance(answer, GroupOffsets) else {}
+    return found, warnings
+
+
+def _source_logs(pair: ClusterPair, topics: tuple[str, ...]) -> Mapping[TopicPartition, LogOffsets]:
+    there = pair.source.describe_topics(topics)
+    return pair.source.log_offsets(
+        [TopicPartition(name, number) for name, info in there.items() for number in range(info.partitions)]
+    )
+
+
+def warnings_of(plan: GamePlan) -> tuple[str, ...]:
+    """Positions that a failover would not give, or not exactly."""
+    told: list[str] = []
+    for name, move in plan.moves.items():
+        for part in move.parts:
+            is_unused = part.source_offset is None and part.reason == Reason.NOT_COMMITTED.value
+            if part.target is None or is_unused:
+                continue
+            if part.offset is None:
+                told.append(
+                    f"group {name}, {part.source}: no position on the target ({part.reason}); its consumers would "
+                    "begin where their auto.offset.reset says"
+                )
+            elif not part.exact:
+                told.append(f"group {name}, {part.source}: not exact: {part.reason}")
+    return tuple(told)

@@ -1,0 +1,170 @@
+"""The report of a game day, in the form of a drill's. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from airflow_provider_mm2.mirror.drill.beyond import Beyond
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow
+from airflow_provider_mm2.mirror.drill.game_plan import GamePlan, warnings_of
+from airflow_provider_mm2.mirror.drill.places import Outcome
+from airflow_provider_mm2.mirror.drill.report import GAME_DAY, DrillPhase, DrillReport, GroupPlace, Played
+from airflow_provider_mm2.mirror.drill.tally import GroupTally
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.recovery.moves import loss_window
+from airflow_provider_mm2.mirror.recovery.record import PartMove
+
+WARNED = 50
+"""Warnings of one kind that are told one by one."""
+
+
+def game_report(
+    flow: DrillFlow,
+    plan: GamePlan,
+    outcomes: Sequence[Outcome],
+    left: Mapping[TopicPartition, Beyond],
+    *,
+    started_ms: int,
+    cut_ms: int,
+    phases: Sequence[DrillPhase],
+    first_s: Mapping[str, float],
+    limit_records: int,
+    left_behind: tuple[str, ...],
+    warnings: tuple[str, ...],
+) -> DrillReport:
+    """What a game day found.
+
+    :param left: what the source has and the target has not.
+    :param cut_ms: when the plan was begun: from there on the source counts as gone.
+    :param first_s: seconds from a member's start to its first record, by group; groups without a copy are left out.
+    :param warnings: further ones.
+    """
+    committed = next(phase.ended_ms for phase in phases if phase.name == "commit copies")
+    first = {name: committed + round(1000 * first_s[name]) if name in first_s else None for name in plan.moves}
+    mirrored = sum(
+        part.offset_map.records_before(part.offset_map.mirrored_end) for part in plan.mirrored if part.offset_map
+    )
+    not_there = sum(each.records for each in left.values())
+    told = (
+        age_of(plan, cut_ms),
+        *warnings,
+        *_some(warnings_of(plan)),
+        *_some(_cuts(outcomes, left, limit_records)),
+        *_some(_told(outcomes)),
+        *plan.warnings,
+    )
+    return DrillReport(
+        flow=flow.real,
+        mode=GAME_DAY,
+        started_ms=started_ms,
+        cut_ms=cut_ms,
+        written=mirrored + not_there,
+        mirrored=mirrored,
+        lost_ms=tuple(stamp for each in left.values() for stamp in each.stamps),
+        lost_count=not_there,
+        window_ms=None,
+        loss_window=loss_window(plan.plan),
+        groups=tuple(_tally(name, [each for each in outcomes if each.place.group == name]) for name in plan.moves),
+        places=tuple(_places(plan, outcomes)),
+        first_read_ms=first,
+        phases=(*phases, *_first_record(committed, first)),
+        samples=(),
+        limits_given=flow.drill,
+        unlike=sum(each.unlike for each in outcomes),
+        left_behind=left_behind,
+        warnings=told,
+    )
+
+
+def _first_record(committed: int, first: Mapping[str, int | None]) -> Iterator[DrillPhase]:
+    """From where the copies stand in place to the first record of the slowest, as though all began at once."""
+    moments = [moment for moment in first.values() if moment is not None]
+    if moments:
+        name = "first record read"
+        yield DrillPhase(name=name, started_ms=committed, ended_ms=max(moments), counts_for_rto=True)
+
+
+def age_of(plan: GamePlan, now_ms: int) -> str:
+    """How old the mirror is that all of it rests on."""
+    age_s = (now_ms - plan.plan.as_of_ms) / 1000
+    through = plan.plan.through_ms
+    claim = "nothing can be claimed of times" if through is None else f"mirrored through {show(through)}"
+    return f"by the last run, which read the groups {age_s:,.0f} s ago ({show(plan.plan.as_of_ms)}); {claim}"
+
+
+def _tally(group: str, outcomes: Sequence[Outcome]) -> GroupTally:
+    return GroupTally(
+        group=group,
+        read_before=sum(each.compared for each in outcomes),
+        read_after=sum(each.read for each in outcomes),
+        lost=sum(each.lost for each in outcomes),
+        repeated=sum(each.repeated for each in outcomes),
+        skipped=sum(each.skipped for each in outcomes),
+        reordered=sum(each.reordered for each in outcomes),
+    )
+
+
+def _places(plan: GamePlan, outcomes: Sequence[Outcome]) -> Iterator[GroupPlace]:
+    known = {(each.place.group, each.place.part.source): each for each in outcomes}
+    for name, move in plan.moves.items():
+        for part in move.parts:
+            if part.target is not None:
+                found = known.get((name, part.source))
+                place = _group_place(name, part)
+                yield place if found is None else replace(place, played=_played(found))
+
+
+def _group_place(group: str, part: PartMove) -> GroupPlace:
+    return GroupPlace(
+        group=group,
+        topic=part.source.topic,
+        partition=part.source.partition,
+        source_offset=part.source_offset,
+        target_offset=part.offset,
+        exact=part.exact,
+    )
+
+
+def _played(found: Outcome) -> Played:
+    return Played(
+        source_now=found.place.now,
+        compared=found.compared,
+        read=found.read,
+        lost=found.lost,
+        repeated=found.repeated,
+        skipped=found.skipped,
+        reordered=found.reordered,
+        unlike=found.unlike,
+        digest=found.digest,
+        cut=found.is_cut,
+    )
+
+
+def _cuts(outcomes: Sequence[Outcome], left: Mapping[TopicPartition, Beyond], limit_records: int) -> Iterator[str]:
+    for each in outcomes:
+        if each.is_cut:
+            place = each.place
+            yield (
+                f"group {place.group}, {place.part.source}: cut after {each.read:,} record(s), which are compared; "
+                f"what lies behind them up to the mirrored end is not (--limit-records {limit_records})"
+            )
+    for part, beyond in left.items():
+        if beyond.is_cut:
+            yield (
+                f"{part}: at most {beyond.records:,} records are not on the target: {len(beyond.stamps):,} were read, "
+                f"offsets counted behind them (--limit-records {limit_records})"
+            )
+
+
+def _told(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        yield from each.told
+
+
+def _some(lines: Iterable[str]) -> tuple[str, ...]:
+    """The first of them, and how many more there are."""
+    found = tuple(lines)
+    more = len(found) - WARNED
+    return (*found[:WARNED], f"and {more:,} more like these") if more > 0 else found
