@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from tests.conftest import TopicName
 from tests.proof.conftest import SOAK
-from tests.recovery.applications import LIMIT_S, make_topic, write_flow
+from tests.recovery.applications import LIMIT_S, commit_at_beginning, make_topic, write_flow
 
 pytestmark = pytest.mark.broker
 
@@ -75,12 +76,23 @@ def test_planned(flow: Path, pair: LocalPair) -> None:
 
 
 def test_unplanned(flow: Path, pair: LocalPair) -> None:
-    """The loss is what lies in the window that the failover told."""
+    """The loss is what lies in the window that the failover told.
+
+    K80: the offset syncs of a MirrorMaker 2 to the same target lie on the source, which a drill warns of.
+    """
+    alias = f"eu-{flow.stem[-8:]}"
+    changed = json.loads(flow.read_text("utf-8"))
+    changed["target"]["alias"] = alias
+    flow.write_text(json.dumps(changed), "utf-8")
+    make_topic(pair.addresses["source"], f"mm2-offset-syncs.{alias}.internal", 1)
     before = everything(pair, flow)
     found = drill(flow, "--load", "3", "--unplanned")
     assert values(found, "passed", "skipped", "reordered") == [True, 0, 0]
     assert found["lost"] == found["rpo_records"] > 0
     assert found["rpo_s"] > 0
+    (warning,) = found["warnings"]
+    assert f"mm2-offset-syncs.{alias}.internal on us" in warning
+    assert "checkpoints alone" in warning
     assert {"name": "lost outside the window", "limit": 0, "value": 0, "passed": True} in found["limits"]
     assert everything(pair, flow) == before
 
@@ -105,12 +117,30 @@ def test_killed_anywhere(flow: Path, pair: LocalPair) -> None:
     assert everything(pair, flow) == before
 
 
-def test_somebodys_own_topic(flow: Path, pair: LocalPair) -> None:
-    """A topic of a drill's name that no drill made is not touched, and the drill is refused."""
+def test_source_down(flow: Path, pair: LocalPair) -> None:
+    """A source that does not answer is told at once, and nothing is made on the target for it."""
+    before = everything(pair, flow)
+    changed = json.loads(flow.read_text("utf-8"))
+    changed["source"]["settings"]["bootstrap.servers"] = "127.0.0.1:1"
+    flow.write_text(json.dumps(changed), "utf-8")
+    began = time.monotonic()
+    refused = drill(flow, code=3)
+    assert refused["error"]["kind"] == "ClusterUnreachable"
+    assert "127.0.0.1:1" in refused["error"]["message"]
+    assert time.monotonic() - began < 30
+    assert everything(pair, flow) == before
+
+
+def test_somebodys_own_topic_and_group(flow: Path, pair: LocalPair) -> None:
+    """What has a drill's name and no drill made is not touched, and the drill is refused."""
     mine = f"mm2-drill.{flow.stem}.plain"
     make_topic(pair.addresses["source"], mine, 1, records=3)
+    group, theirs = f"mm2-drill.{flow.stem}.classic", f"{flow.stem}-theirs"
+    make_topic(pair.addresses["target"], theirs, 1)
+    commit_at_beginning(pair.addresses["target"], group, theirs, 1)
     before = everything(pair, flow)
     refused = drill(flow, code=2)
     assert refused["error"]["kind"] == "DrillClash"
     assert refused["error"]["facts"]["topics"] == [f"{mine} on us"]
+    assert refused["error"]["facts"]["groups"] == [f"{group} on eu"]
     assert everything(pair, flow) == before
