@@ -52,6 +52,16 @@ RESOURCES = {
 def documented(side: str, *, without: str = "") -> Iterator[AclBinding]:
     """Give the rights that the page lists for one of the two clusters, but those on one kind of resource."""
     section = PAGE.read_text("utf-8").split(f"On the **{side}**")[1].split("On the **")[0]
+    yield from rights_in(section.split("## Drills")[0], without=without)
+
+
+def of_drills(what: str) -> Iterator[AclBinding]:
+    """Give the rights that the page lists for drills, by the mark before their table."""
+    return rights_in(PAGE.read_text("utf-8").split(f"<!-- {what} -->")[1].split("<!-- end -->")[0])
+
+
+def rights_in(section: str, *, without: str = "") -> Iterator[AclBinding]:
+    """Give the rights in a table of the page."""
     for resource, name, prefix, operations in re.findall(
         r"^\| ([a-z ]+) \| `([^`]+)`( \(prefix\))? \| ([A-Za-z, ]+) \|", section, flags=re.MULTILINE
     ):
@@ -176,6 +186,55 @@ def assert_named_when_missing(settings: dict[str, str]) -> None:
             cluster.create_acls([rule])
 
 
+def mm2_drill(flow: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    """Drill; give the exit code and the document."""
+    command = [sys.executable, "-m", "airflow_provider_mm2.cli.main", "drill", str(flow), "--json", *words]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    return finished.returncode, json.loads(finished.stdout)
+
+
+def everything(admin: dict[str, AdminClient]) -> dict[str, list[object]]:
+    """Give all topics, groups and access rules of both clusters, but the brokers' own topics."""
+    any_acl: Any = None
+    wanted = AclBindingFilter(
+        ResourceType.ANY,
+        any_acl,
+        ResourcePatternType.ANY,
+        any_acl,
+        any_acl,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    return {
+        side: [
+            sorted(name for name in client.list_topics(timeout=30).topics if not name.startswith("__")),
+            sorted(each.group_id for each in client.list_consumer_groups().result(30).valid),
+            sorted(map(str, client.describe_acls(wanted).result(30))),
+        ]
+        for side, client in admin.items()
+    }
+
+
+def assert_drills(flow: Path, admin: dict[str, AdminClient]) -> None:
+    """Drills do with the rights of the page; without them they say which one is missing, and leave nothing."""
+    for words, granted, missing in (
+        (("--game-day",), {"target": ["game day, target"]}, "mm2-drill.dr.internal"),
+        (("--load", "1"), {"source": ["drill, source"], "target": ["drill, target"]}, "mm2-drill.dr.plain"),
+    ):
+        before = everything(admin)
+        code, refused = mm2_drill(flow, *words)
+        assert (code, refused["error"]["kind"]) == (4, "NotAuthorized")
+        assert "docs/rights.md" in refused["error"]["message"]
+        assert missing in refused["error"]["message"]
+        assert everything(admin) == before
+        for side, tables in granted.items():
+            done(admin[side].create_acls([each for table in tables for each in of_drills(table)]))
+        before = everything(admin)
+        code, document = mm2_drill(flow, *words)
+        assert (code, document.get("passed")) == (0, True), document
+        assert everything(admin) == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
 def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path, delivery: str) -> None:
@@ -227,4 +286,6 @@ def test_the_rights_listed_are_enough(kafka_folder: Path, tmp_path: Path, delive
     (settings,) = admin["target"].describe_configs([ConfigResource(ConfigResource.Type.TOPIC, "us.orders")]).values()
     assert settings.result(30)["retention.bytes"].value == "900000000"
     assert rights_of(admin["target"], "User:app") == [("us.orders", AclOperation.READ)]
+    if not without:
+        assert_drills(flow, admin)
     assert_named_when_missing({**pair.addresses["target"], "sasl.username": "poor", "sasl.password": "p"})

@@ -23,5 +23,5 @@ class DrillSettings(FlowModel):
     repeated: StrictInt = Field(default=0, ge=0)
     skipped: StrictInt = Field(default=0, ge=0)
     reordered: StrictInt = Field(default=0, ge=0)
-    rpo_s: float | None = Field(default=None, ge=0)
-    rto_s: float | None = Field(default=None, gt=0)
+    rpo_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    rto_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -57,6 +57,27 @@ def problems(path: Path) -> tuple[str, ...]:
     return caught.value.problems
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("rto_s: 0", "greater than 0"),
+        ("rto_s: -5", "greater than 0"),
+        ("rto_s: .inf", "finite"),
+        ("rpo_s: -1", "greater than or equal to 0"),
+        ("rpo_s: .nan", "finite"),
+        ("rpo_s: soon", "number"),
+        ("lost: -1", "greater than or equal to 0"),
+        ("skipped: 1.5", "integer"),
+    ],
+)
+def test_limits_of_drills_that_nobody_can_keep(write: Write, limit: str, said: str) -> None:
+    """A limit that no drill can be held to is refused by its line, before anything is drilled."""
+    (problem,) = problems(write(f"{GOOD}drill:\n  {limit}\n"))
+    assert "orders.yaml:10: " in problem
+    assert f"drill.{limit.split(':')[0]}" in problem
+    assert said in problem
+
+
 def test_a_flow_is_read_from_its_file(write: Write) -> None:
     """A file gives the same flow as the mapping it holds."""
     flow = load_flow(write(GOOD))
