@@ -121,10 +121,10 @@ class DrDrillOperator(FlowTask):
 
         if switch("game_day", self.game_day):
             return self._game_day()
-        for argument in ("topics", "groups"):
-            if names(argument, getattr(self, argument)):
-                problem = "it chooses what a game day is about, and game_day is false"
-                raise ArgumentRefused(argument=argument, problem=problem)
+        given = {argument: names(argument, getattr(self, argument)) for argument in ("topics", "groups")}
+        for argument, value in {**given, "limit_records": self._limit()}.items():
+            if value:
+                raise ArgumentRefused(argument=argument, problem="it is of a game day, and game_day is false")
         if self.mode not in {mode.value for mode in Mode}:
             raise ArgumentRefused(argument="mode", problem=f"{self.mode!r} is neither planned nor unplanned")
         return DrillOrder(
@@ -138,9 +138,12 @@ class DrDrillOperator(FlowTask):
 
         if self.mode == Mode.UNPLANNED.value or switch("failback", self.failback):
             raise ArgumentRefused(argument="game_day", problem="it cuts nothing off and does not come home")
-        given = text(None if self.limit_records is None else str(self.limit_records))
         return GameDayOrder(
             topics=names("topics", self.topics),
             groups=names("groups", self.groups),
-            limit_records=LIMIT_RECORDS if given is None else number("limit_records", given),
+            limit_records=self._limit() or LIMIT_RECORDS,
         )
+
+    def _limit(self) -> int | None:
+        given = text(None if self.limit_records is None else str(self.limit_records))
+        return None if given is None else number("limit_records", given)

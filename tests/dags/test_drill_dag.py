@@ -52,7 +52,7 @@ def test_no_flow_at_all(tmp_path: Path) -> None:
 @pytest.mark.airflow
 @pytest.mark.broker
 def test_a_drill(lab: RealLab, pair: LocalPair, tmp_path: Path) -> None:
-    """It writes its page, and fails when a limit is passed, with what was measured all the same."""
+    """It writes its page, and fails when a limit is passed, with what was measured all the same; a game day, too."""
     flow = MirroredFlow(lab, pair)
     flow.write(tmp_path / "flows")
     page = tmp_path / "drill.html"
@@ -63,6 +63,12 @@ def test_a_drill(lab: RealLab, pair: LocalPair, tmp_path: Path) -> None:
     assert (found["passed"], found["lost"], found["repeated"]) == (True, 0, 0)
     assert "samples" not in found
     assert f"Drill of flow {flow.name}" in page.read_text("utf-8")
+    group = f"billing-{flow.topic}"
+    held = run_dag(dag, run_conf={"flow": flow.name, "game_day": True, "groups": [group], "topics": [flow.topic]})
+    assert states(held) == {"drill": "success"}
+    told = xcom(held, "drill")
+    assert (told["mode"], told["passed"], told["rpo_records"]) == ("game-day", True, 0)
+    assert [(each["group"], each["read_after"]) for each in told["groups"]] == [(group, 10)]
     strict = tmp_path / "flows" / f"{flow.name}.yaml"
     strict.write_text(strict.read_text("utf-8")[:-1] + ', "drill": {"rto_s": 0.001}}')
     over = run_dag(dag, run_conf={"flow": flow.name, "load_s": 1})

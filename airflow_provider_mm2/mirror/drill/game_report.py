@@ -69,7 +69,7 @@ def game_report(
         groups=tuple(_tally(name, [each for each in outcomes if each.place.group == name]) for name in plan.moves),
         places=tuple(_places(plan, outcomes)),
         first_read_ms=first,
-        phases=(*phases, *_first_record(committed, first)),
+        phases=tuple(sorted((*phases, *_first_record(committed, first)), key=lambda phase: phase.started_ms)),
         samples=(),
         limits_given=flow.drill,
         unlike=sum(each.unlike for each in outcomes),

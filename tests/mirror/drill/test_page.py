@@ -104,7 +104,7 @@ def test_limits_as_test_cases() -> None:
     assert cases["rto_s"] is True
     assert cases["every group is at work on the target"] is False
     (suite,) = root.iter("testsuite")
-    assert (suite.get("failures"), suite.get("tests")) == ("2", str(len(cases)))
+    assert (suite.get("failures"), suite.get("tests"), suite.get("time")) == ("2", str(len(cases)), "8.25")
 
 
 @pytest.mark.parametrize(
