@@ -25,6 +25,7 @@ from airflow_provider_mm2.mirror.errors import (
     NotOfTheFlow,
 )
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.fakes.applications import FakeCopyReaders
 from tests.fakes.log import Entry
 from tests.mirror.drill.game_world import GameWorld
@@ -154,6 +155,25 @@ def test_partitions_without_a_position() -> None:
     (app, _) = report.to_json()["groups"]
     assert [(place["partition"], place["target_offset"]) for place in app["positions"]] == [(0, 61), (1, None)]
     assert report.passed
+
+
+def test_a_compacted_topic() -> None:
+    """What the target's cleaner took is no loss: a later record of its key is there."""
+    world = GameWorld()
+    for cluster, topic in ((world.pair.us, "orders"), (world.pair.eu, "us.orders")):
+        cluster.topics[topic].settings["cleanup.policy"] = "compact"
+    world.pair.eu.compact("us.orders", 0)
+    report = world.game_day(groups=("app",))
+    assert (numbers(report), report.passed) == ({"read": 1}, True)
+
+
+def test_delivered_at_least_once() -> None:
+    """Without transactions a game day does without, too."""
+    world = GameWorld(delivery=Delivery.AT_LEAST_ONCE)
+    before = world.there()
+    report = world.game_day()
+    assert (numbers(report), report.passed) == ({"read": 40}, True)
+    assert world.there() == before
 
 
 def test_mm2_keeps_its_syncs_on_the_source() -> None:
