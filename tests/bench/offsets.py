@@ -12,23 +12,21 @@ import os
 import random
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
-from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.confluent.client import connect
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.run import run_mirror
+from tests.bench.clusters import running
 from tests.bench.offset_report import Answer, Answers, MeasuredOffsets, Who
 from tests.bench.offset_topics import BothSides, Shape, make_topic
 from tests.cases.published import newest_checkpoints
@@ -173,10 +171,10 @@ def main(arguments: Sequence[str] | None = None, *, pair: LocalPair | None = Non
     """
     options = _options(arguments)
     began, load_average = time.monotonic(), os.getloadavg()[0]
-    with _started(pair, options.dir) as running:
-        lab = RealLab(running.addresses)
+    with running(pair, options.dir) as (clusters, _):
+        lab = RealLab(clusters.addresses)
         try:
-            answers = Measurement(pair=running, lab=lab, prefix=f"offsets-{lab.new_name()}", options=options).run()
+            answers = Measurement(pair=clusters, lab=lab, prefix=f"offsets-{lab.new_name()}", options=options).run()
         finally:
             lab.close()
     seconds = time.monotonic() - began
@@ -185,17 +183,6 @@ def main(arguments: Sequence[str] | None = None, *, pair: LocalPair | None = Non
     if options.json_out:
         options.json_out.write_text(json.dumps(measured.to_json(), indent=2) + "\n", encoding="utf-8")
     return 0
-
-
-@contextmanager
-def _started(pair: LocalPair | None, folder: Path | None) -> Iterator[LocalPair]:
-    if pair is not None:
-        yield pair
-        return
-    with tempfile.TemporaryDirectory(prefix="mm2-bench-", dir=folder) as made:
-        guard_folder(Path(made))
-        with LocalPair(Path(made) / "pair") as started:
-            yield started
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

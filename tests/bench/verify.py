@@ -11,15 +11,15 @@ import json
 import os
 import statistics
 import sys
-import tempfile
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.bench.children import run_child
+from tests.bench.clusters import running
 from tests.bench.loads import LOADS, PARTITIONS, Filler, Load, delete_topic
 from tests.bench.ours import target_topic
 
@@ -27,17 +27,18 @@ RECORDS = {"100 B": 8_000_000, "1 kB": 3_000_000, "10 kB": 300_000, "1 kB lz4": 
 WAYS = ("plain", "map", "order")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print a table."""
+def main(arguments: Sequence[str] | None = None, *, pair: LocalPair | None = None) -> int:
+    """Measure and print a table.
+
+    :param pair: runs already; one is started, and ended, without.
+    """
     options = _options(arguments)
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="mm2-bench-", dir=options.dir) as made:
-        guard_folder(Path(made))
-        with LocalPair(Path(made) / "pair") as pair:
-            for load in LOADS:
-                sized = replace(load, records=max(2_000, int(RECORDS[load.name] * options.share)))
-                rows.append(_measure(pair, Path(made), sized, options.rounds))
-                _print(rows[-1])
+    with running(pair, options.dir) as (clusters, folder):
+        for load in (load for load in LOADS if load.name in options.load):
+            sized = replace(load, records=max(2_000, int(RECORDS[load.name] * options.share)))
+            rows.append(_measure(clusters, folder, sized, options.rounds))
+            _print(rows[-1])
     if options.json_out:
         options.json_out.write_text(json.dumps({"loads": rows, "load_average": os.getloadavg()[0]}, indent=2) + "\n")
     return 0
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(pair: LocalPair, folder: Path, load: Load, rounds: int) -> dict[str, Any]:
     source, target = pair.source.client_settings, pair.target.client_settings
-    name = topic = f"verify-{load.slug}"
+    name = topic = f"verify-{load.slug}-{uuid.uuid4().hex[:6]}"
     Filler(folder, source).fill(topic, load)
     job: dict[str, Any] = {
         "source": source,
@@ -89,6 +90,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.verify", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="each measures every way once")
     parser.add_argument("--share", type=float, default=1.0, help="of the records of each load")
+    parser.add_argument("--load", nargs="+", choices=list(RECORDS), default=list(RECORDS), help="only these loads")
     parser.add_argument("--dir", type=Path, help="where the clusters keep their data")
     parser.add_argument("--json-out", type=Path, help="write all figures to this file")
     return parser.parse_args(arguments)
