@@ -8,6 +8,7 @@ from dataclasses import replace
 from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.positions import locate, target_commits, target_offsets
@@ -15,8 +16,11 @@ from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
-from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from airflow_provider_mm2.mirror.state.snapshot import GroupSnapshot, read_snapshot
 from airflow_provider_mm2.mirror.state_model import FlowRecord
+
+TOLD = 10
+"""Names in one warning."""
 
 
 def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick) -> GroupsReport:
@@ -61,9 +65,26 @@ def stored_report(
         for name, found in positions.items()
     }
     report = GroupsReport(
-        flow=flow.name, as_of_ms=snapshot.taken_ms, positions=positions, outcomes=outcomes, left_out={}
+        flow=flow.name,
+        as_of_ms=snapshot.taken_ms,
+        positions=positions,
+        outcomes=outcomes,
+        left_out={},
+        warnings=_older(snapshot),
     )
     return compare_with_target(target, report, tick)
+
+
+def _older(snapshot: GroupSnapshot) -> tuple[str, ...]:
+    """What is to be said of groups whose positions are of an earlier run than the last."""
+    if not snapshot.unread or snapshot.taken_ms is None:
+        return ()
+    names = sorted(snapshot.unread)
+    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
+    return (
+        f"{len(names)} group(s) could not be read by the last run, at {show(snapshot.taken_ms)}, so what is known of "
+        f"them is older, or nothing: {', '.join(names[:TOLD])}{more}",
+    )
 
 
 def as_last_read(
@@ -84,5 +105,8 @@ def as_last_read(
         report,
         positions={name: report.positions[name] for name in names},
         outcomes={name: report.outcomes[name] for name in names},
-        warnings=(f"the source does not answer, so this is what the last run read of its groups: {error.first_line}",),
+        warnings=(
+            *report.warnings,
+            f"the source does not answer, so this is what the last run read of its groups: {error.first_line}",
+        ),
     )

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
-from airflow_provider_mm2.mirror.errors import GroupsStillActive, MirrorError, PlanChanged, SourceNotQuiet
+from airflow_provider_mm2.mirror.errors import (
+    GroupsIncomplete,
+    GroupsStillActive,
+    MirrorError,
+    PlanChanged,
+    SourceNotQuiet,
+)
 from airflow_provider_mm2.mirror.model import Progress, TopicPartition
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.run import drain
 from airflow_provider_mm2.mirror.state.ledger import read_shards
+from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
 
 TOLD = 20
 """Warnings in the record of a step."""
@@ -70,6 +77,7 @@ def drain_source(work: Work) -> Detail:
     """Step 3: mirror to the end, with the groups' positions as they stand then.
 
     :raises SourceNotQuiet: something is on the source that was not mirrored, since somebody still writes.
+    :raises GroupsIncomplete: groups could not be read, so where they stand now is not known.
     """
 
     def say(progress: Progress) -> None:
@@ -79,6 +87,7 @@ def drain_source(work: Work) -> Detail:
     work.journal.open()  # the run wrote to the gate itself
     detail: Detail = {"records": sum(part.records for part in summary.partitions), "seconds": round(summary.seconds, 3)}
     detail["warnings"] = list(summary.warnings[:TOLD])
+    _check_all_read(work, detail)
     if work.order.is_whole:
         mirrored = {part.source: part.end for part in summary.partitions}
         left = grown(mirrored, source_ends(work))
@@ -86,6 +95,20 @@ def drain_source(work: Work) -> Detail:
             raise SourceNotQuiet(flow=work.flow.name, seconds=round(summary.seconds), written=told(left))
         detail["not_mirrored"] = list(told(left))
     return detail
+
+
+def _check_all_read(work: Work, detail: Detail) -> None:
+    """The run read every group that is to move: what it kept of one it could not read is of an earlier run."""
+    snapshot = read_snapshot(work.target, work.flow.name, work.tick)
+    chosen = work.order.groups or (snapshot.groups.keys() | snapshot.unread)
+    unread = tuple(sorted(snapshot.unread & set(chosen)))
+    if unread and not work.order.force:
+        problem = "the source did not tell where it stands"
+        raise GroupsIncomplete(
+            flow=work.flow.name, failed=len(unread), groups=len(chosen), names=unread[:TOLD], problem=problem
+        )
+    if unread:
+        detail["forced_unread"] = list(unread[:TOLD])
 
 
 def see_source_unchanged(work: Work) -> None:

@@ -13,6 +13,7 @@ from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
     FlowFrozen,
     FlowNotPrepared,
+    GroupsIncomplete,
     GroupsStillActive,
     NoFailover,
     NotOfTheFlow,
@@ -21,6 +22,7 @@ from airflow_provider_mm2.mirror.errors import (
     SourceNotQuiet,
 )
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.recovery import quiet
 from airflow_provider_mm2.mirror.recovery.journal import Journal
 from airflow_provider_mm2.mirror.recovery.record import StepNote
 from airflow_provider_mm2.mirror.recovery.steps import Mode
@@ -50,6 +52,38 @@ def test_planned_to_the_end(world: FailoverWorld) -> None:
     assert not world.gate().frozen
     with pytest.raises(FlowFrozen):
         world.run()
+
+
+def test_groups_that_the_drain_cannot_read(world: FailoverWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an earlier run read of a group is not taken for where it stands: told, and gone on with when it answers."""
+    world.produce(5)
+    world.commit("app", 102)
+    drain = quiet.drain
+
+    def drain_blindly(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setitem(world.pair.us.said, "app", FakeGroup(away=True))
+        return drain(*arguments, **options)
+
+    monkeypatch.setattr(quiet, "drain", drain_blindly)
+    with pytest.raises(GroupsIncomplete, match="app"):
+        world.failover().start(order(), approve=True)
+    preview = world.unplanned().status().to_json()
+    assert preview["state"] == "running"
+    assert world.offsets() == {}
+    monkeypatch.undo()
+    report = world.failover().resume(approve=True)
+    assert report.state == "closed"
+    assert world.offsets() == {"app": {PART: 104}, "idle": {PART: 102}}
+
+
+def test_groups_that_the_last_run_did_not_read(world: FailoverWorld) -> None:
+    """Without a source, what is older than the last run is said to be."""
+    world.commit("app", 80)
+    world.pair.us.said["app"] = FakeGroup(away=True)
+    world.run()
+    preview = world.unplanned().preview(order(Mode.UNPLANNED)).to_json()
+    assert [row["source_offset"] for row in preview["groups"] if row["group"] == "app"] == [60]
+    assert any("1 group(s) could not be read by the last run" in text for text in preview["warnings"])
 
 
 def test_unplanned_never_speaks_to_the_source(world: FailoverWorld) -> None:
