@@ -22,6 +22,7 @@ from airflow_provider_mm2.cli.failover import (
     Status,
     StopWait,
     Yes,
+    check_recorded,
     check_words,
     done,
     failover_of,
@@ -112,7 +113,6 @@ def failback(
         if stranded is not None and act not in (Act.PREPARE, Act.APPLY):
             problem = "--stranded goes with --prepare or --apply"
             raise OptionsDisagree(options=("--stranded", act.value), problem=problem)
-        forward = load(flow)
         order = Order(
             mode=Mode.PLANNED,
             groups=tuple(group or ()),
@@ -123,6 +123,8 @@ def failback(
             force=force,
             skip_repoint=no_repoint,
         )
+        check_recorded(act, order)
+        forward = load(flow)
         home = None
         report = None
         with clusters(reverse_of(forward)) as pair:

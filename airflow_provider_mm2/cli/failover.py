@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import shlex
-from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from threading import Event
@@ -114,9 +113,6 @@ def failover(
         }
         act = one_of(given)
         check_words(act, yes=yes, approve=approve)
-        asked = {"--unplanned": unplanned, "--group": group, "--topic": topic, "--force": force}
-        check_recorded(act, {**asked, "--no-repoint": no_repoint, **waits(quiet, stop_wait, confirm_wait)})
-        loaded = load(flow)
         order = Order(
             mode=Mode.UNPLANNED if unplanned else Mode.PLANNED,
             groups=tuple(group or ()),
@@ -127,6 +123,8 @@ def failover(
             force=force,
             skip_repoint=no_repoint,
         )
+        check_recorded(act, order)
+        loaded = load(flow)
         target_only = act in (Act.STATUS, Act.REOPEN) or _mode(loaded, act, order) is Mode.UNPLANNED
         with clusters(loaded, target_only=target_only) as pair:
             report = done(failover_of(loaded, pair, stop), act, order, yes=yes, approve=approve)
@@ -143,16 +141,21 @@ def failover(
         raise typer.Exit(FOUND_SOMETHING)
 
 
-def waits(quiet: int, stop_wait: int, confirm_wait: int) -> dict[str, object]:
-    """Those of the waiting times that are not the usual ones."""
-    return {"--quiet": quiet != 5, "--stop-wait": stop_wait != 120, "--confirm-wait": confirm_wait != 0}
-
-
-def check_recorded(act: Act, given: Mapping[str, object]) -> None:
-    """Refuse what counts only when a failover begins, and would be passed over.
+def check_recorded(act: Act, order: Order) -> None:
+    """Refuse what counts only when a failover or failback begins, and would be passed over.
 
     :raises OptionsDisagree: such an option is given with another call.
     """
+    given = {
+        "--unplanned": order.mode is Mode.UNPLANNED,
+        "--group": order.groups,
+        "--topic": order.topics,
+        "--force": order.force,
+        "--no-repoint": order.skip_repoint,
+        "--quiet": order.quiet_s != 5,
+        "--stop-wait": order.stop_wait_s != 120,
+        "--confirm-wait": order.confirm_wait_s != 0,
+    }
     extra = tuple(option for option, value in given.items() if value)
     if act not in (Act.PREVIEW, Act.APPLY) and extra:
         problem = "it is recorded when a failover begins, and counts to its end; roll back and begin anew to change it"
