@@ -17,7 +17,7 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
 )
 from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
-from airflow_provider_mm2.mirror.drill.files import check_extra, earlier_drills, write_files
+from airflow_provider_mm2.mirror.drill.files import check_extra, check_writable, earlier_drills, write_files
 from airflow_provider_mm2.mirror.drill.game_day import GameDay
 from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
 from airflow_provider_mm2.mirror.drill.report import GAME_DAY
@@ -101,6 +101,7 @@ def drill(
             of_game_days={"--topic": bool(topic), "--group": bool(group), "--limit-records": limit_records is not None},
         )
         check_extra(junit, html)
+        check_writable(json_out=json_out, junit=junit, html=html, history=history)
         loaded = load(flow)
         earlier = earlier_drills(history, loaded.name)
         order: DrillOrder | GameDayOrder = DrillOrder(

@@ -1647,6 +1647,31 @@ class DrillClash(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class DrillUnderWay(RetriableError):
+    """Another drill or game day of the flow is at work."""
+
+    flow: str
+    holder: str
+    seconds: float
+    found: ClassVar[str] = (
+        "another drill or game day of flow {flow!r} is at work ({holder}); waited {seconds:.0f} s, and made nothing"
+    )
+    likely_cause: ClassVar[str] = "a schedule, a CI or a colleague holds one; one at a time, since they share names"
+    next_move: ClassVar[str] = "run it again when that one is over"
+
+
+@dataclass(kw_only=True, eq=False)
+class NoDrillOfReverse(SettingsError):
+    """A way home has no drills of its own."""
+
+    flow: str
+    forward: str
+    found: ClassVar[str] = "{flow!r} is the way home of flow {forward!r}, and has no drills or game days of its own"
+    likely_cause: ClassVar[str] = "the name of the way home was given in place of the flow's"
+    next_move: ClassVar[str] = "'mm2 drill {forward} --failback' fails over and comes home, by the same settings"
+
+
+@dataclass(kw_only=True, eq=False)
 class LimitPassed(MirrorError):
     """A drill was carried out, and did not keep its limits."""
 

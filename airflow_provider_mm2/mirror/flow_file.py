@@ -116,7 +116,7 @@ def find_flow(name_or_path: str, folder: Path, *, relative_to: Path | None = Non
                 return load_flow(path)
         raise FlowNotFound(name=name_or_path, looked_in=str(places[0].parent), known=_known(folder))
     files = read_flows(folder) if folder.is_dir() else ()
-    fitting = [file.result for file in files if name_or_path == getattr(file.result, "name", None)]
+    fitting = [file.result for file in files if name_or_path == file.name]
     fitting += [file.result for file in files if name_or_path == file.path.stem]
     if not fitting:
         raise FlowNotFound(name=name_or_path, looked_in=str(folder), known=_known(folder))
@@ -127,7 +127,10 @@ def find_flow(name_or_path: str, folder: Path, *, relative_to: Path | None = Non
 
 def _known(folder: Path) -> tuple[str, ...]:
     files = read_flows(folder) if folder.is_dir() else ()
-    return tuple(file.result.name if isinstance(file.result, MirrorFlow) else file.path.name for file in files)
+    return tuple(
+        file.result.name if isinstance(file.result, MirrorFlow) else f"{file.path.name} (no flow as it stands)"
+        for file in files
+    )
 
 
 def _is_flow_file(path: Path) -> bool:

@@ -78,10 +78,11 @@ class DrDrillOperator(FlowTask):
 
         :raises LimitPassed: a limit was passed.
         """
-        from airflow_provider_mm2.mirror.drill.files import check_extra, write_files
+        from airflow_provider_mm2.mirror.drill.files import check_extra, check_writable, write_files
 
         order, html, junit = self._order(), text(self.html), text(self.junit)
         check_extra(html, junit)
+        check_writable(html=html, junit=junit)
         report = self._held(flow, order, owner=self.attempt(context))
         document = report.to_json()
         write_files(document, html=html, junit=junit)

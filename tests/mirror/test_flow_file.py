@@ -295,7 +295,7 @@ def test_an_unknown_flow_is_refused_with_what_is_there(write: Write, tmp_path: P
     for wanted in ("order", "order.yaml", str(tmp_path / "order.yaml")):
         with pytest.raises(FlowNotFound) as caught:
             find_flow(wanted, tmp_path)
-        assert caught.value.known == ("bad.yaml", "orders")
+        assert caught.value.known == ("bad.yaml (no flow as it stands)", "orders")
         assert str(tmp_path) in str(caught.value)
     with pytest.raises(FlowNotFound):
         find_flow("order", tmp_path / "missing")

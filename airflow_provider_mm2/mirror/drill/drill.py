@@ -83,7 +83,7 @@ class Drill:
         self._tick = tick
         self._report = report
         self._clock = Clock(report=report)
-        self._traces = Traces(flow=self.flow, pair=pair, tick=tick)
+        self._traces = Traces(flow=self.flow, pair=pair, tick=tick, groups=frozenset(groups_of(self.flow)))
         aliases = (flow.source.alias, flow.target.alias)
         self._here, self._there = (
             Crew(
@@ -99,7 +99,7 @@ class Drill:
         """Drill, and take everything away again, whatever happens.
 
         :raises DrillClash: somebody's own topic has a name that the drill needs; nothing was touched.
-        :raises LeaseHeld: another drill of this flow is at work; says whose.
+        :raises DrillUnderWay: another drill of this flow is at work; says whose.
         :raises MirrorError: it could not be carried out.
         """
         started_ms, found = now_ms(), Found()
@@ -186,17 +186,19 @@ class Drill:
         sampler.mirrored += sum(part.records for part in summary.partitions)
 
     def _cut(self, order: DrillOrder, found: Found, sampler: Sampler) -> None:
-        """Planned: applications are stopped, then all is moved. Unplanned: the source is not spoken to any more."""
+        """Planned: applications are stopped in good order, which takes time that counts, then all is moved.
+
+        Unplanned: the source is gone, and with it whoever worked there, in the midst of it; it is not spoken to again.
+        """
+        is_planned = order.mode is Mode.PLANNED
         found.cut_ms = now_ms()
-        if order.mode is Mode.PLANNED:
-            with self._clock.phase("stop applications", counts_for_rto=True):
-                found.written, found.before = self._here.stop_writers(), self._here.stop_readers()
-            found.failover = self._fail_over(order)
-            sampler.mirrored = count(found.written.numbers)
-            return
+        with self._clock.phase("stop applications" if is_planned else "cut off", counts_for_rto=is_planned):
+            found.written, found.before = self._here.stop_writers(), self._here.stop_readers()
+        if not is_planned:
+            found.cut_ms = now_ms()
         found.failover = self._fail_over(order)
-        time.sleep(AFTER_S)  # the source goes on for a moment: what it takes now is lost
-        found.written, found.before = self._here.stop_writers(), self._here.stop_readers()
+        if is_planned:
+            sampler.mirrored = count(found.written.numbers)
 
     def _fail_over(self, order: DrillOrder) -> FailoverReport:
         at_work = Failover(flow=self.flow, pair=self._pair, owner=self._owner, tick=self._tick, report=self._report)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, summary_line
-from airflow_provider_mm2.mirror.errors import ExtraMissing, FileNotWritable
+from airflow_provider_mm2.mirror.errors import ExtraMissing, FileNotWritable, OptionsDisagree
 
 PathGiven = Path | str | None
 
@@ -22,6 +23,29 @@ def check_extra(*asked: PathGiven) -> None:
     missing = tuple(name for name in ("jinja2", "junitparser", "pygal") if find_spec(name) is None)
     if missing and any(asked):
         raise ExtraMissing(extra="drill", packages=missing)
+
+
+def check_writable(**asked: PathGiven) -> None:
+    """See that each file can be written, and is another one, before anything is drilled.
+
+    :param asked: by option.
+    :raises FileNotWritable: one cannot.
+    :raises OptionsDisagree: two are the same.
+    """
+    seen: dict[Path, str] = {}
+    for name, given in asked.items():
+        if not given:
+            continue
+        path, option = Path(given).absolute(), f"--{name.replace('_', '-')}"
+        folder = path.parent
+        if path.is_dir() or not folder.is_dir():
+            problem = "it is a folder" if path.is_dir() else f"there is no folder {str(folder)!r}"
+            raise FileNotWritable(path=str(given), problem=problem)
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise FileNotWritable(path=str(given), problem="permission denied")
+        if path in seen:
+            raise OptionsDisagree(options=(seen[path], option), problem=f"both are {str(given)!r}")
+        seen[path] = option
 
 
 def earlier_drills(history: Path | None, flow: str) -> list[dict[str, Any]]:

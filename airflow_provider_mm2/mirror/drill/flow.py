@@ -7,12 +7,16 @@ import re
 from pydantic import Field
 
 from airflow_provider_mm2.mirror.clusters.naming import DRILL
+from airflow_provider_mm2.mirror.errors import NoDrillOfReverse
 from airflow_provider_mm2.mirror.flow import Cut, DagSettings, MirrorFlow, TopicSync
 from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
+from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 
 PREFIX = "mm2-drill"
 PLAIN, TRANSACTIONS = "plain", "transactions"
 CLASSIC, CONSUMER = "classic", "consumer"
+WAIT_SESSIONS = 4
+"""For how many sessions of a lease another drill, or a dead one, is waited for."""
 
 
 class DrillFlow(MirrorFlow):
@@ -26,7 +30,11 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
     """The flow of a drill beside a real one.
 
     It mirrors its own topics alone, changes no application's configuration, and writes nothing that others read.
+
+    :raises NoDrillOfReverse: it is a way home.
     """
+    if isinstance(flow, ReverseFlow):
+        raise NoDrillOfReverse(flow=flow.name, forward=flow.forward.name)
     topics = tuple(f"{PREFIX}.{flow.name}.{kind}" for kind in (PLAIN, TRANSACTIONS))
     groups = tuple(re.escape(f"{PREFIX}.{flow.name}.{kind}") for kind in (CLASSIC, CONSUMER))
     return DrillFlow(
@@ -34,6 +42,7 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
             **{name: getattr(flow, name) for name in type(flow).model_fields if name in MirrorFlow.model_fields},
             "name": flow.name + DRILL,
             "real": flow.name,
+            "lease_wait_s": min(flow.lease_wait_s, WAIT_SESSIONS * flow.lease_session_s),
             "topics": topics,
             "topics_exclude": (),
             "groups": groups,

@@ -8,13 +8,14 @@ topics from there, and what it reads is held against the source record by record
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 
 from airflow_provider_mm2.mirror.clusters.applications import CopyRead, CopyReaders
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.drill.alone import alone
 from airflow_provider_mm2.mirror.drill.beyond import Beyond, SourceLeft
 from airflow_provider_mm2.mirror.drill.copies import Copies
-from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
+from airflow_provider_mm2.mirror.drill.flow import DrillFlow, copy_group, drill_flow
 from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder, GamePlan, make_plan
 from airflow_provider_mm2.mirror.drill.game_report import game_report
 from airflow_provider_mm2.mirror.drill.places import Outcome, Place, as_far_as_read, judge
@@ -62,12 +63,14 @@ class GameDay:
         """Hold it, and take the copies away again, whatever happens.
 
         :raises DrillClash: somebody's own topic or group has a name that the drill needs; nothing was touched.
-        :raises LeaseHeld: a drill or game day of this flow is at work; says whose.
+        :raises DrillUnderWay: a drill or game day of this flow is at work; says whose.
         :raises MirrorError: it cannot be held; see ``make_plan``.
         """
         started_ms = now_ms()
-        make_plan(self._real, self._pair, order, self._tick)  # refused before anything is made
-        traces = Traces(flow=self.flow, pair=self._pair, tick=self._tick)
+        names = make_plan(self._real, self._pair, order, self._tick).moves  # refused before anything is made
+        order = replace(order, groups=tuple(names))
+        copies = frozenset(copy_group(self.flow, name) for name in names)
+        traces = Traces(flow=self.flow, pair=self._pair, tick=self._tick, groups=copies)
         held = alone(
             traces,
             owner=self._owner,

@@ -30,11 +30,13 @@ class Traces:
     """What a drill of a flow makes.
 
     :param pair: both clusters, in the flow's direction; topics and groups are made and deleted on either.
+    :param groups: the groups that it makes.
     """
 
     flow: DrillFlow
     pair: ClusterPair
     tick: Tick
+    groups: frozenset[str]
 
     @property
     def sides(self) -> Mapping[str, TargetCluster]:
@@ -62,25 +64,30 @@ class Traces:
             self.clean(keep_journal=True)
         self._note(known)
 
+    def _known_groups(self, noted: Mapping[str, object] | None) -> frozenset[str]:
+        """The groups of applications that this drill makes, and that a dead one may have made."""
+        named = [] if noted is None else noted.get("groups", [])
+        return self.groups | frozenset(named if isinstance(named, list) else [])
+
     def check_names(self) -> None:
         """See that nobody's own topic or group has a name that a drill needs; only reads.
 
         :raises DrillClash: one has.
         """
-        if self._noted() is not None:
-            return
+        noted = self._noted()
+        known = frozenset() if noted is None else self._known_groups(noted)
         found = {alias: self._topics(alias) for alias in self.sides}
         taken = tuple(
             f"{name} on {alias}"
             for alias, names in found.items()
             for name in names
-            if name != journal_topic(self.flow) and name in self.topics_of(alias).values()
+            if noted is None and name != journal_topic(self.flow) and name in self.topics_of(alias).values()
         )
         groups = tuple(
             f"{name} on {alias}"
-            for alias in self.sides
-            for name in self._groups(alias)
-            if name.startswith(prefix_of(self.flow))
+            for alias, side in self.sides.items()
+            for name in sorted(each.name for each in side.list_groups(every_kind=True))
+            if name.startswith(prefix_of(self.flow)) and name not in known
         )
         if taken or groups:
             raise DrillClash(flow=self.flow.real, topics=taken, groups=groups)
@@ -109,7 +116,7 @@ class Traces:
 
     def _note(self, known: Mapping[str, object] | None) -> None:
         without = [alias for alias, side in self.sides.items() if naming.RENEWALS_TOPIC not in side.list_topics()]
-        document = known or {"version": VERSION, "without_renewals": without}
+        document = {"version": VERSION, "without_renewals": without, **(known or {}), "groups": sorted(self.groups)}
         writer = self.pair.target.state_writer(naming.control_id(self.flow.name))
         try:
             writer.fence(self.tick)
@@ -174,11 +181,9 @@ class Traces:
         return any(topic.startswith(f"{kind}.{self.flow.name}.") for kind in _STATE)
 
     def _groups(self, alias: str) -> list[str]:
-        side = self.sides[alias]
-        return sorted(found.name for found in side.list_groups(every_kind=True) if self._is_own_group(found.name))
-
-    def _is_own_group(self, name: str) -> bool:
-        return name.startswith((prefix_of(self.flow), f"mm2.{self.flow.name}."))
+        side, own = self.sides[alias], self._known_groups(self._noted())
+        names = sorted(found.name for found in side.list_groups(every_kind=True))
+        return [name for name in names if name in own or name.startswith(f"mm2.{self.flow.name}.")]
 
 
 _STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded")

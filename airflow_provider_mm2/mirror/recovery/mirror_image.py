@@ -29,7 +29,12 @@ class Turned:
 
 
 def mirror_image(
-    ledger: PartitionLedger | None, before: PartitionLedger | None, place: Place, *, keep_older: bool = False
+    ledger: PartitionLedger | None,
+    before: PartitionLedger | None,
+    place: Place,
+    *,
+    keep_older: bool = False,
+    since: int | None = None,
 ) -> Turned:
     """A partition's ledger turned round, as a new generation of the opposite flow's.
 
@@ -39,7 +44,10 @@ def mirror_image(
     :param before: what the opposite flow had recorded of the partition; None: nothing.
     :param place: of the opposite flow: its topics, where it goes on to copy, and where its target's log ends. What is
         mapped behind that offset is left out.
-    :param keep_older: keep what ``before`` maps below all that ``ledger`` does: there it has expired since.
+    :param keep_older: keep what ``before`` maps below all that ``ledger`` does: there it has expired since; and begin
+        where it began.
+    :param since: an offset of ``place``'s source from which on nobody sees a record before the first that is mapped, so
+        that the map may begin there: a group that stands on what an aborted copy left is not behind the start.
     """
     generation, sequence = FIRST_GENERATION, _behind(-1, place.delivery)
     mapped = [] if ledger is None else [segment for entry in ledger.entries for segment in entry.segments]
@@ -50,7 +58,9 @@ def mirror_image(
         if keep_older and segments:
             segments = [*_older(before, segments[0]), *segments]
     first = segments[0].source_start if segments else place.offset
-    begin = replace(opening(place, generation, sequence), first=first)
+    if keep_older and before is not None and _began(before, place):
+        since = before.entries[0].first
+    begin = replace(opening(place, generation, sequence), first=first if since is None else min(first, since))
     return Turned(entries=tuple(_entries(begin, segments, place)), removed=() if before is None else before.entries)
 
 
@@ -73,6 +83,11 @@ def _older(before: PartitionLedger, first: Segment) -> list[Segment]:
         for segment in every
         if segment.source_end <= first.source_start and segment.target_end <= first.target_start
     ]
+
+
+def _began(before: PartitionLedger, place: Place) -> bool:
+    """Whether a ledger maps all from where it began, of the topic that the place is of."""
+    return not before.entries[0].expired and before.latest.source_topic_id == place.source_topic.topic_id
 
 
 def _cut(segment: Segment, end: int) -> Segment:

@@ -134,6 +134,19 @@ def _part(found: GroupPosition, offset_map: OffsetMap | None, present: GroupOffs
     )
 
 
+def left_alone(groups: Iterable[GroupMove]) -> tuple[str, ...]:
+    """What is to be said of positions that have no place on the target, and another there that is not touched."""
+    found = [
+        f"group {move.group}, {part.source}: {part.source_offset} has no place on the target ({part.reason}), so the "
+        f"group goes on at {part.before} there, where it stood before: it may skip records"
+        for move in groups
+        for part in move.parts
+        if part.offset is None and part.before is not None and part.source_offset is not None
+    ]
+    more = (f"and {len(found) - SHOWN:,} more position(s) like these",) if len(found) > SHOWN else ()
+    return (*found[:SHOWN], *more)
+
+
 def topic_ends(ledgers: Mapping[TopicPartition, PartitionLedger]) -> tuple[TopicEnd, ...]:
     """How far each topic is mirrored, by name."""
     by_topic: dict[str, list[PartitionLedger]] = {}

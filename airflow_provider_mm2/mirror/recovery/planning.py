@@ -26,7 +26,7 @@ from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
 from airflow_provider_mm2.mirror.recovery.journal import Recorded
-from airflow_provider_mm2.mirror.recovery.moves import Plan, chosen, move_of, topic_ends
+from airflow_provider_mm2.mirror.recovery.moves import Plan, chosen, left_alone, move_of, topic_ends
 from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state.gate import find_gate
@@ -139,11 +139,12 @@ def look(
     }
     _check_known(order, report, {part.topic for part in ledgers})
     maps = {part: OffsetMap.of(ledger) for part, ledger in ledgers.items()}
+    groups = _moves_of(target, positions, maps, tick)
     return Plan(
         as_of_ms=report.as_of_ms,
-        groups=_moves_of(target, positions, maps, tick),
+        groups=groups,
         topics=tuple(end for end in topic_ends(ledgers) if not order.topics or end.topic in order.topics),
-        warnings=report.warnings,
+        warnings=(*report.warnings, *left_alone(groups.values())),
     )
 
 

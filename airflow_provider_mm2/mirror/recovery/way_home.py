@@ -154,13 +154,23 @@ class WayHome:
                 continue
             old, begin = before.get(part), begins.get(part)
             if begin is not None and begin.place is not None:
-                written[part] = mirror_image(begin.ledger, old, begin.place)
+                written[part] = mirror_image(begin.ledger, old, begin.place, since=self._since(part, begin))
             elif old is not None:
                 written[part] = Turned(entries=(), removed=old.entries)
         if not written:
             return
         with shard_writer(self.flow, self.pair, number, self.owner, self.tick) as writer:
             writer.write(*_records(self.flow.name, number, written))
+
+    def _since(self, part: TopicPartition, begin: Beginning) -> int | None:
+        """The log start of a partition, where nobody sees a record between it and the first that was mirrored there."""
+        if begin.ledger is None:
+            return None
+        mapped = (segment.target_start for entry in begin.ledger.entries for segment in entry.segments)
+        first, start = next(mapped, begin.offset), self.pair.source.log_offsets([part])[part].start
+        if start >= first or self.pair.source.count_visible(part, start, first, self.tick):
+            return None
+        return start
 
     def hand_over(self, decided: Mapping[TopicPartition, int]) -> Detail:
         """Hand over to the forward flow: its ledger goes on behind what came home, then its source is active again.

@@ -49,9 +49,10 @@ def order(mode: Mode = Mode.PLANNED, **options: Any) -> Order:
 class FailoverWorld(GroupWorld):
     """100 records in two runs, group ``app`` at 60 and ``idle`` at 100; ``app`` once read 10 on the target."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, first_kept: int = 0, **options: Any) -> None:
         super().__init__(**options)
         self.produce(50)
+        self.pair.us.advance_log_start("orders", 0, first_kept)
         self.run()
         self.produce(50)
         self.commit("app", 60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_mm2.mirror.errors import (
@@ -14,6 +16,7 @@ from airflow_provider_mm2.mirror.errors import (
 )
 from airflow_provider_mm2.mirror.flow import ClusterSettings
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.recovery.failback_report import NOT_PREPARED, PREPARED
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Stage
 from airflow_provider_mm2.mirror.recovery.stranded_work import HEADER, StrandedWork
@@ -21,6 +24,8 @@ from airflow_provider_mm2.mirror.reverse_flow import reverse_of
 from airflow_provider_mm2.mirror.run import forget_progress
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import Message, Outcome
+from tests.mirror.offsets.group_world import BASE_MS, GroupWorld
 from tests.mirror.recovery.failover_world import order
 from tests.mirror.recovery.home_world import HomeWorld
 
@@ -34,6 +39,35 @@ def world(request: pytest.FixtureRequest) -> HomeWorld:
 def read_on(world: HomeWorld, cluster: FakeCluster, topic: str, group: str, offset: int) -> None:
     """Let a group go on reading."""
     cluster.commit_offsets(group, {TopicPartition(topic, 0): offset})
+
+
+class AbortedFirst(HomeWorld):
+    """On both sides an aborted transaction lies before the first record."""
+
+    def __init__(self, **options: Any) -> None:
+        GroupWorld.__init__(self, **options)
+        self.pair.eu.create_topic(self.away, 1)
+        for cluster, topic in ((self.pair.us, "orders"), (self.pair.eu, self.away)):
+            gone = [Message(key=b"k", value=b"-1", timestamp_ms=BASE_MS)] * 16
+            cluster.transaction(topic, 0, *gone, outcome=Outcome.ABORTED)
+        self.produce(50)
+        self.commit("app", 60)
+        self.run()
+
+
+@pytest.mark.parametrize("stands", [0, 5, 17])
+def test_a_group_on_what_was_aborted_before_the_first_record(stands: int) -> None:
+    """It has read nothing, and so it stands at the first record at home too, not where it once was there."""
+    world = AbortedFirst(allow_rewind=True)
+    world.fail_over()
+    world.pair.eu.commit_offsets("app", {TopicPartition(world.away, 0): stands})
+    world.write(world.pair.eu, world.away, 10)
+    world.come_home()
+    assert world.home() == list(range(60))
+    assert world.pair.us.groups["app"] == {TopicPartition("orders", 0): 17}
+    world.commit("app", stands)
+    assert [each.position for each in world.locate().positions["app"]] == [Translated(offset=17)]
+    assert world.run().to_json()["records"] == 0
 
 
 def test_what_was_mirrored_stays_away(world: HomeWorld) -> None:

@@ -76,6 +76,18 @@ def test_groups_that_the_drain_cannot_read(world: FailoverWorld, monkeypatch: py
     assert world.offsets() == {"app": {PART: 104}, "idle": {PART: 102}}
 
 
+def test_a_position_without_a_place_where_the_group_stood_before() -> None:
+    """It is left where it was on the target, and a person is told before the word that it may skip records."""
+    world = FailoverWorld(first_kept=10)
+    world.commit("app", 3)
+    world.run()
+    world.set_target("app", 9)
+    preview = world.failover().preview(order()).to_json()
+    rows = {row["group"]: (row["target_offset"], row["before"]) for row in preview["groups"]}
+    assert rows["app"] == (None, 9)
+    assert [text for text in preview["warnings"] if "it may skip records" in text]
+
+
 def test_groups_that_the_last_run_did_not_read(world: FailoverWorld) -> None:
     """Without a source, what is older than the last run is said to be."""
     world.commit("app", 80)
