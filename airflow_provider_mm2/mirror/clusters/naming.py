@@ -18,12 +18,6 @@ from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
 
 HEARTBEATS_TOPIC = "heartbeats"
 
-RENEWALS_TOPIC = "mm2-renewals.internal"
-"""What target groups had that are being made anew; one for all flows to a target."""
-
-RENEWALS_LEASE = "mm2.renewals.lease"
-"""Lock group of the one flow that may write groups on a target."""
-
 
 class ReplicationPolicy(Protocol):
     """How a source topic is called on the target, and what a topic's name says of its origin."""
@@ -184,6 +178,33 @@ REVERSE = ".reverse"
 
 DRILL = ".drill"
 """Ends the name of the flow of a flow's drills."""
+
+DRILL_PREFIX = "mm2-drill"
+"""Begins, before a ``.``, the names of all topics and groups of applications that a drill makes."""
+
+
+def is_drill(flow: str) -> bool:
+    """Whether a flow of this name is of drills, or the way home of one."""
+    return flow.removesuffix(REVERSE).endswith(DRILL)
+
+
+def renewals_topic(flow: str) -> str:
+    """What target groups had that are being made anew; one for all flows to a target, and one for each flow's drills.
+
+    A drill takes its own away when it ends, which nobody else may be in the midst of using.
+    """
+    return f"mm2-renewals.{flow}.internal" if is_drill(flow) else "mm2-renewals.internal"
+
+
+def renewals_lease(flow: str) -> str:
+    """Lock group of the one flow that may write groups on a target; of a drill, which writes its own alone."""
+    return f"mm2.{flow}.renewals.lease" if is_drill(flow) else "mm2.renewals.lease"
+
+
+def is_of_drills(topic: str, separator: str) -> bool:
+    """Whether a drill makes topics of this name, on the side it begins on or as they are called on the other."""
+    return topic.startswith(f"{DRILL_PREFIX}.") or f"{separator}{DRILL_PREFIX}." in topic
+
 
 GATE_NAME = re.compile(rf"mm2-flow\.(?P<flow>{NAME_PATTERN}({re.escape(DRILL)})?({re.escape(REVERSE)})?)\.internal")
 """By which a cluster's flows are found, when nothing but the cluster is known."""

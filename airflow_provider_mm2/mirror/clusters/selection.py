@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.mm2_topics import Release, is_mm2_internal_topic
-from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy, is_cycle, is_internal
+from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy, is_cycle, is_drill, is_internal, is_of_drills
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 
 NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
@@ -55,6 +55,8 @@ def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str
         return f"topics_exclude: {excluded}"
     if _is_a_mirrors_own(policy, name):
         return "a mirror's own topic, never mirrored"
+    if is_of_drills(name, flow.separator) and not is_drill(flow.name):
+        return "a drill's topic, there for a moment: only the drill mirrors it"
     if is_internal(name, flow.separator) and name not in flow.topics:
         return "internal by its name (starts with __ or ., or ends with 'internal' behind -, . or the separator)"
     if is_cycle(policy, name, flow.target.alias):

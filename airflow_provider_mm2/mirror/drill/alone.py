@@ -11,7 +11,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.drill.flow import journal_topic, lease_group
 from airflow_provider_mm2.mirror.drill.stage import Clock
 from airflow_provider_mm2.mirror.drill.traces import Traces
-from airflow_provider_mm2.mirror.errors import DrillUnderWay, GroupActive, LeaseHeld, MirrorError
+from airflow_provider_mm2.mirror.errors import DrillUnderWay, GroupActive, LeaseHeld, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.recovery.work import Report
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
 
@@ -34,18 +34,23 @@ def alone(
     :raises DrillUnderWay: another drill of this flow is at work; says whose.
     """
     traces.check_names()
-    with _sole(traces, owner, tick, report) as lease:
-        try:
-            with clock.phase("set up"):
-                traces.begin()
-            yield lease.keeping(tick)
-        except BaseException:
-            leave()
-            _clean_quietly(replace(traces, tick=lease.keep), report)
-            raise
-        with clock.phase("take away"):
-            leave()
-            replace(traces, tick=lease.keep).clean()
+    try:
+        with _sole(traces, owner, tick, report) as lease:
+            try:
+                with clock.phase("set up"):
+                    traces.begin()
+                yield lease.keeping(tick)
+            except BaseException:
+                leave()
+                _clean_quietly(replace(traces, tick=lease.keep), report)
+                raise
+            with clock.phase("take away"):
+                leave()
+                replace(traces, tick=lease.keep).clean()
+    except BaseException:
+        with suppress(MirrorError):  # what is left of it is told already
+            replace(traces, tick=no_tick).forget_lease()
+        raise
     with suppress(GroupActive):  # another one waits for its turn, and takes it away
         replace(traces, tick=no_tick).forget_lease()
 
@@ -63,6 +68,9 @@ def _sole(traces: Traces, owner: str, tick: Tick, report: Report) -> Iterator[Le
             held = held_lease(flow, traces.pair.target, group=group, topic=topic, owner=owner, tick=waiting)
             with suppress(_JournalGone):
                 lease = waiting.whose(lambda held=held: stack.enter_context(held))  # type: ignore[misc]
+            if lease is not None and not traces.has_journal():
+                stack.pop_all().close()
+                lease = None
         yield lease
 
 
@@ -87,7 +95,7 @@ class _Waiting:
             self._report(f"another drill or game day of the flow is at work; waiting for {flow.lease_wait_s:.0f} s")
         if now - self._looked > LOOK_S:
             self._looked = now
-            if not self._traces.pair.target.describe_topics([journal_topic(flow)]):
+            if not self._traces.has_journal():
                 raise _JournalGone
             if now - self._began > flow.lease_wait_s:
                 raise LeaseHeld(group=lease_group(flow), holder="its member is not told", seconds=now - self._began)
@@ -99,6 +107,8 @@ class _Waiting:
         """
         try:
             return acquire()
+        except TopicDeleted as error:
+            raise _JournalGone from error
         except LeaseHeld as error:
             raise DrillUnderWay(
                 flow=self._traces.flow.real, holder=error.holder, seconds=time.monotonic() - self._began
@@ -111,6 +121,3 @@ def _clean_quietly(traces: Traces, report: Report) -> None:
         traces.clean()
     except MirrorError as error:
         report(f"not all of it could be taken away: {error.first_line}; the next drill or game day of the flow does it")
-        return
-    with suppress(MirrorError):
-        traces.forget_lease()

@@ -6,13 +6,12 @@ import re
 
 from pydantic import Field
 
-from airflow_provider_mm2.mirror.clusters.naming import DRILL
+from airflow_provider_mm2.mirror.clusters.naming import DRILL, DRILL_PREFIX
 from airflow_provider_mm2.mirror.errors import NoDrillOfReverse
 from airflow_provider_mm2.mirror.flow import Cut, DagSettings, MirrorFlow, TopicSync
 from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 
-PREFIX = "mm2-drill"
 PLAIN, TRANSACTIONS = "plain", "transactions"
 CLASSIC, CONSUMER = "classic", "consumer"
 WAIT_SESSIONS = 4
@@ -35,8 +34,8 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
     """
     if isinstance(flow, ReverseFlow):
         raise NoDrillOfReverse(flow=flow.name, forward=flow.forward.name)
-    topics = tuple(f"{PREFIX}.{flow.name}.{kind}" for kind in (PLAIN, TRANSACTIONS))
-    groups = tuple(re.escape(f"{PREFIX}.{flow.name}.{kind}") for kind in (CLASSIC, CONSUMER))
+    topics = tuple(f"{DRILL_PREFIX}.{flow.name}.{kind}" for kind in (PLAIN, TRANSACTIONS))
+    groups = tuple(re.escape(f"{DRILL_PREFIX}.{flow.name}.{kind}") for kind in (CLASSIC, CONSUMER))
     return DrillFlow(
         **{
             **{name: getattr(flow, name) for name in type(flow).model_fields if name in MirrorFlow.model_fields},
@@ -65,7 +64,7 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
 
 def prefix_of(flow: DrillFlow) -> str:
     """What the names of all topics and groups of applications begin with that a drill makes; nobody else's do."""
-    return f"{PREFIX}.{flow.real}."
+    return f"{DRILL_PREFIX}.{flow.real}."
 
 
 def copy_group(flow: DrillFlow, group: str) -> str:
@@ -75,7 +74,7 @@ def copy_group(flow: DrillFlow, group: str) -> str:
 
 def journal_topic(flow: DrillFlow) -> str:
     """Where a drill notes on the target what it is about to make, so that the next one knows what a dead one left."""
-    return f"{PREFIX}.{flow.real}.internal"
+    return f"{DRILL_PREFIX}.{flow.real}.internal"
 
 
 def lease_group(flow: DrillFlow) -> str:

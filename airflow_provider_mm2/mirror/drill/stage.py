@@ -9,8 +9,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters.applications import Applications, Reader, Writer, Written
+from airflow_provider_mm2.mirror.clusters.naming import DRILL_PREFIX
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
-from airflow_provider_mm2.mirror.drill.flow import CLASSIC, CONSUMER, PREFIX, TRANSACTIONS, DrillFlow
+from airflow_provider_mm2.mirror.drill.flow import CLASSIC, CONSUMER, TRANSACTIONS, DrillFlow
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, Sample
 from airflow_provider_mm2.mirror.errors import DrillFailed
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -45,7 +46,7 @@ class Clock:
 
 def groups_of(flow: DrillFlow) -> dict[str, str]:
     """The drill's groups, and the group protocol of each."""
-    return {f"{PREFIX}.{flow.real}.{protocol}": protocol for protocol in (CLASSIC, CONSUMER)}
+    return {f"{DRILL_PREFIX}.{flow.real}.{protocol}": protocol for protocol in (CLASSIC, CONSUMER)}
 
 
 @dataclass(slots=True, kw_only=True)

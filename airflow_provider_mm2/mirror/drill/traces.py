@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, journal_topic, lease_group, prefix_of
-from airflow_provider_mm2.mirror.errors import DrillClash, GroupActive
+from airflow_provider_mm2.mirror.errors import DrillClash, GroupActive, TopicDeleted
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
 from airflow_provider_mm2.mirror.state_model import StateRecord
@@ -59,10 +60,9 @@ class Traces:
         :raises DrillClash: somebody else's topic or group has one of the names; nothing was changed.
         """
         self.check_names()
-        known = self._noted()
-        if known is not None:
+        if self._noted() is not None:
             self.clean(keep_journal=True)
-        self._note(known)
+        self._note()
 
     def _known_groups(self, noted: Mapping[str, object] | None) -> frozenset[str]:
         """The groups of applications that this drill makes, and that a dead one may have made."""
@@ -81,7 +81,7 @@ class Traces:
             f"{name} on {alias}"
             for alias, names in found.items()
             for name in names
-            if noted is None and name != journal_topic(self.flow) and name in self.topics_of(alias).values()
+            if noted is None and (name != journal_topic(self.flow) or self._has_records())
         )
         groups = tuple(
             f"{name} on {alias}"
@@ -92,31 +92,39 @@ class Traces:
         if taken or groups:
             raise DrillClash(flow=self.flow.real, topics=taken, groups=groups)
 
+    def _has_records(self) -> bool:
+        """Whether there is anything in the topic for the note: without a note that is somebody's own."""
+        return any(True for _ in self.pair.target.read_state(TopicPartition(journal_topic(self.flow), 0), self.tick))
+
     def _noted(self) -> Mapping[str, object] | None:
         """What a drill noted before; None: none is known."""
-        topic = journal_topic(self.flow)
-        if not self.pair.target.describe_topics([topic]):
+        if not self.has_journal():
             return None
+        topic = journal_topic(self.flow)
         found: Mapping[str, object] | None = None
-        for record in self.pair.target.read_state(TopicPartition(topic, 0), self.tick):
-            if record.key == KEY:
-                found = None if record.value is None else json_object(record.value)
+        with suppress(TopicDeleted):  # by the one who wrote it, a moment ago
+            for record in self.pair.target.read_state(TopicPartition(topic, 0), self.tick):
+                if record.key == KEY:
+                    found = None if record.value is None else json_object(record.value)
         return found
+
+    def has_journal(self) -> bool:
+        """Whether there is a topic for the note."""
+        return bool(self.pair.target.describe_topics([journal_topic(self.flow)]))
 
     def make_journal(self) -> None:
         """The topic that the note goes to, which is also what one drill at a time holds."""
-        topic = journal_topic(self.flow)
-        if self.pair.target.describe_topics([topic]):
+        if self.has_journal():
             return
+        topic = journal_topic(self.flow)
         factor = self.flow.internal_replication_factor
         settings = {"cleanup.policy": "compact"}
         self.pair.target.create_topics(
             [NewTopic(name=topic, partitions=1, replication_factor=factor, settings=settings)]
         )
 
-    def _note(self, known: Mapping[str, object] | None) -> None:
-        without = [alias for alias, side in self.sides.items() if naming.RENEWALS_TOPIC not in side.list_topics()]
-        document = {"version": VERSION, "without_renewals": without, **(known or {}), "groups": sorted(self.groups)}
+    def _note(self) -> None:
+        document = {"version": VERSION, "groups": sorted(self.groups)}
         writer = self.pair.target.state_writer(naming.control_id(self.flow.name))
         try:
             writer.fence(self.tick)
@@ -127,13 +135,9 @@ class Traces:
 
     def clean(self, *, keep_journal: bool = False) -> None:
         """Delete all that a drill of this flow makes; what is gone already is fine."""
-        noted = self._noted() or {}
-        without = noted.get("without_renewals", [])
         for alias, side in self.sides.items():
             journal = {journal_topic(self.flow)}
             topics = set(self._topics(alias)) - journal
-            if isinstance(without, list) and alias in without and self._renewals_are_empty(side):
-                topics.add(naming.RENEWALS_TOPIC)
             side.delete_topics(sorted(topics))
             for group in self._groups(alias):
                 if group != lease_group(self.flow):
@@ -162,18 +166,11 @@ class Traces:
         """Delete the lock group of drills, once nobody holds it."""
         self.pair.target.delete_group(lease_group(self.flow), self.tick)
 
-    def _renewals_are_empty(self, side: TargetCluster) -> bool:
-        """Whether nothing is kept in the topic that all flows to a target share."""
-        if naming.RENEWALS_TOPIC not in side.list_topics():  # which names only what may be seen
-            return False
-        newest = {
-            record.key: record.value for record in side.read_state(TopicPartition(naming.RENEWALS_TOPIC, 0), self.tick)
-        }
-        return all(value is None for value in newest.values())
-
     def _topics(self, alias: str) -> list[str]:
         side = self.sides[alias]
-        own = {*self.topics_of(alias).values(), journal_topic(self.flow)}
+        own = set(self.topics_of(alias).values())
+        if alias == self.flow.target.alias:
+            own.add(journal_topic(self.flow))
         return sorted(name for name in side.list_topics() if name in own or self._is_state(name))
 
     def _is_state(self, topic: str) -> bool:
@@ -186,7 +183,7 @@ class Traces:
         return [name for name in names if name in own or name.startswith(f"mm2.{self.flow.name}.")]
 
 
-_STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded")
+_STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded", "mm2-renewals")
 
 
 def names_left(left: Mapping[str, Mapping[str, list[str]]]) -> Iterator[str]:

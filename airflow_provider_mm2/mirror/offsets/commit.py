@@ -98,10 +98,12 @@ def _over(below: GroupOffsets, above: GroupOffsets) -> GroupOffsets:
 class GroupCommitter:
     """Writes groups of one flow on the target, while no other flow does.
 
+    :param flow: its name.
     :param writer: where what a group has is kept while it is made anew, fenced already.
     """
 
-    def __init__(self, target: TargetCluster, *, writer: StateWriter, may_rewind: bool, tick: Tick) -> None:
+    def __init__(self, flow: str, target: TargetCluster, *, writer: StateWriter, may_rewind: bool, tick: Tick) -> None:
+        self._flow = flow
         self._target = target
         self._writer = writer
         self._may_rewind = may_rewind
@@ -119,7 +121,7 @@ class GroupCommitter:
             if left.offsets:
                 self._unrestored[name] = f"{len(left.offsets)} offset(s) saved earlier are not put back yet: {problem}"
                 log.warning("group %s: %s", name, self._unrestored[name])
-            record = saved_record(name, left) if left.offsets else saved_removal(name)
+            record = saved_record(self._flow, name, left) if left.offsets else saved_removal(self._flow, name)
             self._writer.write([record], self._tick)
 
     def _put_back(self, name: str, saved: GroupOffsets) -> tuple[GroupOffsets, str]:
@@ -182,7 +184,7 @@ class GroupCommitter:
         """Make groups anew, each by itself; what they have is saved until all of it is committed again."""
         if not anew:
             return {}
-        self._writer.write([saved_record(name, found) for name, found in anew.items()], self._tick)
+        self._writer.write([saved_record(self._flow, name, found) for name, found in anew.items()], self._tick)
         done: dict[str, GroupOutcome] = {}
         said: dict[str, Mapping[TopicPartition, MirrorError] | MirrorError] = {}
         kept: set[str] = set()
@@ -202,7 +204,7 @@ class GroupCommitter:
             joined = f"{done[name].detail or done[name].outcome.value}, while it was made anew: {lost}"
             done[name] = replace(done[name], outcome=Outcome.FAILED, detail=joined)
         failed = {name for name in said if done[name].outcome is Outcome.FAILED}
-        self._writer.write([saved_removal(name) for name in anew if name not in failed], self._tick)
+        self._writer.write([saved_removal(self._flow, name) for name in anew if name not in failed], self._tick)
         return done
 
     def _read_back(

@@ -51,8 +51,8 @@ def ensure_topics(flow: MirrorFlow, target: TargetCluster, names: Collection[str
 @contextmanager
 def sole_committer(flow: MirrorFlow, target: TargetCluster, owner: str, tick: Tick) -> Iterator[Tick]:
     """Be the one flow that writes groups on the target; gives a tick that keeps that lease, too."""
-    ensure_topics(flow, target, [naming.RENEWALS_TOPIC])
-    group, topic = naming.RENEWALS_LEASE, naming.RENEWALS_TOPIC
+    group, topic = naming.renewals_lease(flow.name), naming.renewals_topic(flow.name)
+    ensure_topics(flow, target, [topic])
     with held_lease(flow, target, group=group, topic=topic, owner=owner, tick=tick) as lease:
         yield lease.keeping(tick)
 

@@ -200,8 +200,8 @@ def _commit(
         if report.outcomes[name].outcome is not Outcome.FAILED and not has_moved(moved, name)
     }
     with sole_committer(flow, pair.target, owner, tick) as keep:
-        committer = GroupCommitter(pair.target, writer=writer, may_rewind=flow.allow_rewind, tick=keep)
-        committer.restore(read_saved(pair.target, keep))
+        committer = GroupCommitter(flow.name, pair.target, writer=writer, may_rewind=flow.allow_rewind, tick=keep)
+        committer.restore(read_saved(pair.target, flow.name, keep))
         outcomes = {**report.outcomes, **committer.commit(wanted)}
     outcomes |= {name: GroupOutcome(outcome=Outcome.MOVED) for name in report.outcomes if has_moved(moved, name)}
     for name, outcome in outcomes.items():

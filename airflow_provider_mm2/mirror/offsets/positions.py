@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from airflow_provider_mm2.mirror.clusters.naming import DRILL_PREFIX, is_drill
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind, GroupListing, GroupOffsets
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -104,6 +105,8 @@ def _rule_against(flow: MirrorFlow, group: GroupListing) -> str | None:
     if not any(re.fullmatch(pattern, group.name) for pattern in flow.groups):
         return "not in groups"
     named = group.name in flow.groups
+    if group.name.startswith(f"{DRILL_PREFIX}.") and not is_drill(flow.name):
+        return "a drill's group, there for a moment"
     excluded = next((pattern for pattern in flow.groups_exclude if re.fullmatch(pattern, group.name)), None)
     if excluded is not None and not named:
         return f"groups_exclude: {excluded}"

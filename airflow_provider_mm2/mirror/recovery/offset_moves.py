@@ -31,8 +31,9 @@ def apply_offsets(work: Work) -> Detail:
     see_source_unchanged(work)
     moves, writer = work.journal.recorded.groups, work.groups_writer()
     with sole_committer(work.flow, work.target, work.owner, work.tick) as keep:
-        committer = GroupCommitter(work.target, writer=writer, may_rewind=True, tick=keep)
-        committer.restore(read_saved(work.target, keep))  # of a group that was being made anew when a process died
+        committer = GroupCommitter(work.flow.name, work.target, writer=writer, may_rewind=True, tick=keep)
+        saved = read_saved(work.target, work.flow.name, keep)
+        committer.restore(saved)  # of a group that was being made anew when a process died
         found = look(work.flow, work.target, work.order, work.record, keep, live=None)
         changed = tuple(differences(moves, found.groups))
         if changed:
@@ -93,8 +94,8 @@ def undo_offsets(work: Work) -> Detail:
     """
     moves = work.journal.recorded.groups.values()  # all: a process may have died between a commit and its record
     with sole_committer(work.flow, work.target, work.owner, work.tick) as keep:
-        committer = GroupCommitter(work.target, writer=work.groups_writer(), may_rewind=True, tick=keep)
-        committer.restore(read_saved(work.target, keep))
+        committer = GroupCommitter(work.flow.name, work.target, writer=work.groups_writer(), may_rewind=True, tick=keep)
+        committer.restore(read_saved(work.target, work.flow.name, keep))
         undone = [replace(move, undone=_give_back(work, move)) for move in moves]
     work.journal.keep_groups(undone)
     left = {move.group: move.undone for move in undone if move.undone != GIVEN_BACK}
@@ -132,12 +133,12 @@ def _write_back(work: Work, move: GroupMove, present: GroupOffsets, before: Mapp
     writer = work.groups_writer()
     if vanish:
         if back.offsets:
-            writer.write([saved_record(move.group, back)], work.tick)
+            writer.write([saved_record(work.flow.name, move.group, back)], work.tick)
         work.target.delete_group(move.group, work.tick)
     answer = work.target.commit_groups({move.group: back}, work.tick)[move.group] if back.offsets else {}
     if isinstance(answer, MirrorError):
         return f"not given back yet, it stays saved: {answer.first_line}"
     if vanish and back.offsets:
-        writer.write([saved_removal(move.group)], work.tick)
+        writer.write([saved_removal(work.flow.name, move.group)], work.tick)
     refused = next(iter(answer.values()), None)
     return GIVEN_BACK if refused is None else refused.first_line

@@ -21,26 +21,27 @@ from airflow_provider_mm2.mirror.state_model import StateRecord
 VERSION = 1
 
 
-def saved_record(name: str, found: GroupOffsets) -> StateRecord:
+def saved_record(flow: str, name: str, found: GroupOffsets) -> StateRecord:
     """The record that keeps what a group has."""
     rows = [[*part, offset, found.metadata.get(part, "")] for part, offset in sorted(found.offsets.items())]
-    return _record(name, {"version": VERSION, "offsets": rows})
+    return _record(flow, name, {"version": VERSION, "offsets": rows})
 
 
-def saved_removal(name: str) -> StateRecord:
+def saved_removal(flow: str, name: str) -> StateRecord:
     """The record that removes what was kept of a group."""
-    return _record(name, None)
+    return _record(flow, name, None)
 
 
-def read_saved(target: ClusterReader, tick: Tick) -> dict[str, GroupOffsets]:
-    """What is kept, by group.
+def read_saved(target: ClusterReader, flow: str, tick: Tick) -> dict[str, GroupOffsets]:
+    """What is kept, by group; of a drill's flow by its own groups alone.
 
     :raises StateDamaged: a record cannot be believed.
     """
-    if not target.describe_topics([naming.RENEWALS_TOPIC]):
+    topic = naming.renewals_topic(flow)
+    if not target.describe_topics([topic]):
         return {}
     found: dict[str, GroupOffsets] = {}
-    for record in target.read_state(TopicPartition(naming.RENEWALS_TOPIC, 0), tick):
+    for record in target.read_state(TopicPartition(topic, 0), tick):
         try:
             name = _name(record)
             found.pop(name, None)
@@ -48,15 +49,13 @@ def read_saved(target: ClusterReader, tick: Tick) -> dict[str, GroupOffsets]:
                 found[name] = _decode(record.value)
         except (ValueError, KeyError, TypeError) as error:
             problem = str(error)
-            raise StateDamaged(
-                topic=naming.RENEWALS_TOPIC, partition=0, offset=record.offset, problem=problem
-            ) from error
+            raise StateDamaged(topic=topic, partition=0, offset=record.offset, problem=problem) from error
     return found
 
 
-def _record(name: str, document: dict[str, Any] | None) -> StateRecord:
+def _record(flow: str, name: str, document: dict[str, Any] | None) -> StateRecord:
     return StateRecord(
-        topic=naming.RENEWALS_TOPIC,
+        topic=naming.renewals_topic(flow),
         partition=0,
         key=compact_json({"kind": "renewal", "group": name}),
         value=None if document is None else compact_json(document),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.drill.game_day import GameDay
 from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder
 from airflow_provider_mm2.mirror.drill.report import DrillReport
@@ -31,14 +32,14 @@ def everything(cluster: FakeCluster) -> dict[str, Any]:
 class GameWorld(FailoverWorld):
     """100 records in two runs, group ``app`` at 60 and ``idle`` at 100."""
 
-    def game_day(self, pair: Any = None, readers: Any = None, **order: Any) -> DrillReport:
+    def game_day(self, pair: Any = None, readers: Any = None, *, tick: Tick = no_tick, **order: Any) -> DrillReport:
         """Hold one."""
         at_work = GameDay(
             self.flow,
             pair or self.pair,
             readers or FakeCopyReaders(self.pair.eu),
             owner="ops",
-            tick=no_tick,
+            tick=tick,
             report=lambda line: None,
         )
         return at_work.run(GameDayOrder(**order))

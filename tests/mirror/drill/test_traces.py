@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.drill import drill as drill_module
 from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
 from airflow_provider_mm2.mirror.drill.report import DrillReport
@@ -94,10 +95,10 @@ class DyingPair:
         """Nothing to let go."""
 
 
-def run_drill(world: GameWorld, pair: Any = None, **order: Any) -> DrillReport:
+def run_drill(world: GameWorld, pair: Any = None, *, tick: Tick = no_tick, **order: Any) -> DrillReport:
     """One drill, without any load but the first burst."""
     applications = {"us": FakeApplications(world.pair.us), "eu": FakeApplications(world.pair.eu)}
-    at_work = Drill(world.flow, pair or world.pair, applications, owner="ops", tick=no_tick, report=lambda line: None)
+    at_work = Drill(world.flow, pair or world.pair, applications, owner="ops", tick=tick, report=lambda line: None)
     return at_work.run(DrillOrder(**{"mode": Mode.UNPLANNED, "load_s": 0, **order}))
 
 

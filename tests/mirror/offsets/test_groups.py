@@ -486,7 +486,7 @@ def test_once_used_group() -> None:
     world.groups()
     assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 8, TopicPartition("local", 0): 77}
     assert "app" not in world.pair.eu.said
-    assert read_saved(world.pair.target, no_tick) == {}
+    assert read_saved(world.pair.target, "f", no_tick) == {}
 
 
 def test_once_used_group_that_is_in_place() -> None:
@@ -554,13 +554,16 @@ def test_somebody_joins_while_a_group_is_made_anew(monkeypatch: pytest.MonkeyPat
         report = world.groups()
         assert report.failed == ("app",)
         assert "2 offset(s) saved earlier are not put back yet: somebody is in it" in report.outcomes["app"].detail
-        assert read_saved(world.pair.target, no_tick)["app"].offsets == {TopicPartition("us.orders", 0): 5, local: 77}
+        assert read_saved(world.pair.target, "f", no_tick)["app"].offsets == {
+            TopicPartition("us.orders", 0): 5,
+            local: 77,
+        }
     world.pair.eu.commit_offsets("app", {TopicPartition("us.orders", 0): 9})
     world.pair.eu.said["app"] = FakeGroup()
     assert world.groups().failed == ()
     assert world.pair.eu.groups["app"] == {TopicPartition("us.orders", 0): 9, local: 77}
     assert world.pair.eu.said["app"].metadata == {local: "mine"}
-    assert read_saved(world.pair.target, no_tick) == {}
+    assert read_saved(world.pair.target, "f", no_tick) == {}
 
 
 def test_another_flow_puts_back_what_one_has_saved() -> None:
