@@ -10,7 +10,7 @@ from dataclasses import replace
 from airflow_provider_mm2.mirror.clusters.ports import Tick, no_tick
 from airflow_provider_mm2.mirror.drill.flow import journal_topic, lease_group
 from airflow_provider_mm2.mirror.drill.stage import Clock
-from airflow_provider_mm2.mirror.drill.traces import Traces
+from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
 from airflow_provider_mm2.mirror.errors import DrillUnderWay, GroupActive, LeaseHeld, MirrorError, TopicDeleted
 from airflow_provider_mm2.mirror.recovery.work import Report
 from airflow_provider_mm2.mirror.state.lease import Lease, held_lease
@@ -23,13 +23,21 @@ LOOK_S = 1.0
 
 @contextmanager
 def alone(
-    traces: Traces, *, owner: str, tick: Tick, clock: Clock, report: Report, leave: Callable[[], None]
+    traces: Traces,
+    *,
+    owner: str,
+    tick: Tick,
+    clock: Clock,
+    report: Report,
+    leave: Callable[[], None],
+    left: list[str],
 ) -> Iterator[Tick]:
     """Be the one at work on drills of a flow; gives a tick that keeps it so.
 
     What a dead one left is taken away first, what this one makes in the end, also when it fails or is asked to stop.
 
     :param leave: stops whoever is still at work.
+    :param left: gets the names of what could not be taken away: looked at before anybody else has a turn.
     :raises DrillClash: somebody's own topic or group has a name that a drill needs; nothing was touched.
     :raises DrillUnderWay: another drill of this flow is at work; says whose.
     """
@@ -47,6 +55,7 @@ def alone(
             with clock.phase("take away"):
                 leave()
                 replace(traces, tick=lease.keep).clean()
+                left += names_left(traces.left())
     except BaseException:
         with suppress(MirrorError):  # what is left of it is told already
             replace(traces, tick=no_tick).forget_lease()

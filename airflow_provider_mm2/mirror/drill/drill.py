@@ -20,7 +20,7 @@ from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport
 from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbers_on
 from airflow_provider_mm2.mirror.drill.tally import count
-from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
+from airflow_provider_mm2.mirror.drill.traces import Traces
 from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
@@ -103,10 +103,10 @@ class Drill:
         :raises MirrorError: it could not be carried out.
         """
         started_ms, found = now_ms(), Found()
-        with self._alone() as self._tick, Sampler((self._here, self._there)) as sampler:
+        left: list[str] = []
+        with self._alone(left) as self._tick, Sampler((self._here, self._there)) as sampler:
             warnings = warn_of_syncs(self._real, self._pair.source)
             self._perform(order, found, sampler)
-        left = tuple(names_left(self._traces.left()))
         return told(
             self.flow,
             found,
@@ -114,11 +114,11 @@ class Drill:
             started_ms=started_ms,
             phases=self._clock.phases,
             samples=sampler.samples,
-            left=left,
+            left=tuple(left),
             warnings=warnings,
         )
 
-    def _alone(self) -> AbstractContextManager[Tick]:
+    def _alone(self, left: list[str]) -> AbstractContextManager[Tick]:
         return alone(
             self._traces,
             owner=self._owner,
@@ -126,6 +126,7 @@ class Drill:
             clock=self._clock,
             report=self._report,
             leave=self._abandon,
+            left=left,
         )
 
     def _abandon(self) -> None:

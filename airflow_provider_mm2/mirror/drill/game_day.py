@@ -21,7 +21,7 @@ from airflow_provider_mm2.mirror.drill.game_report import game_report
 from airflow_provider_mm2.mirror.drill.places import Outcome, Place, as_far_as_read, judge
 from airflow_provider_mm2.mirror.drill.report import DrillReport
 from airflow_provider_mm2.mirror.drill.stage import Clock
-from airflow_provider_mm2.mirror.drill.traces import Traces, names_left
+from airflow_provider_mm2.mirror.drill.traces import Traces
 from airflow_provider_mm2.mirror.errors import DrillFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
@@ -71,6 +71,7 @@ class GameDay:
         order = replace(order, groups=tuple(names))
         copies = frozenset(copy_group(self.flow, name) for name in names)
         traces = Traces(flow=self.flow, pair=self._pair, tick=self._tick, groups=copies)
+        left_behind: list[str] = []
         held = alone(
             traces,
             owner=self._owner,
@@ -78,6 +79,7 @@ class GameDay:
             clock=self._clock,
             report=self._report,
             leave=self._copies.abandon,
+            left=left_behind,
         )
         with held as self._tick:
             cut_ms = now_ms()
@@ -92,7 +94,7 @@ class GameDay:
             phases=self._clock.phases,
             first_s=self._copies.first_s,
             limit_records=order.limit_records,
-            left_behind=tuple(names_left(traces.left())),
+            left_behind=tuple(left_behind),
             warnings=warn_of_syncs(self._real, self._pair.source),
         )
 

@@ -51,8 +51,12 @@ class Traces:
         return {name: name if alias == source else policy.format_remote_topic(source, name) for name in names}
 
     def left(self) -> dict[str, dict[str, list[str]]]:
-        """All that is there of a drill, by alias: ``topics`` and ``groups``."""
-        return {alias: {"topics": self._topics(alias), "groups": self._groups(alias)} for alias in self.sides}
+        """All that is there of a drill but the lock group that it is in, by alias: ``topics`` and ``groups``."""
+        lease = lease_group(self.flow)
+        return {
+            alias: {"topics": self._topics(alias), "groups": [name for name in self._groups(alias) if name != lease]}
+            for alias in self.sides
+        }
 
     def begin(self) -> None:
         """Note what is about to be made; what a dead drill left is taken away first.
