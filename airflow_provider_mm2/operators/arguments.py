@@ -65,3 +65,12 @@ def names(name: str, given: Sequence[str] | str | None) -> tuple[str, ...]:
 def text(given: str | None) -> str | None:
     """Text that was given; what a template makes of a missing value counts as not given."""
     return None if given is None or str(given).strip() in ("", "None") else str(given).strip()
+
+
+def is_literal(given: object) -> bool:
+    """Whether a value is known when the DAG is read: no template, and no output of another task."""
+    if isinstance(given, str):
+        return "{{" not in given and "{%" not in given
+    if isinstance(given, list | tuple):
+        return all(is_literal(each) for each in given)
+    return given is None or isinstance(given, bool | int)

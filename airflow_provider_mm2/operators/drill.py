@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
@@ -12,7 +13,7 @@ from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, LimitPassed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.steps import Mode
-from airflow_provider_mm2.operators.arguments import names, number, seconds, switch, text
+from airflow_provider_mm2.operators.arguments import is_literal, names, number, switch, text
 from airflow_provider_mm2.operators.flow_task import FlowTask
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class DrDrillOperator(FlowTask):
 
     Returns the drill's document without its samples; the task fails when a limit of the flow's ``drill:`` was passed,
     with the document in XCom under ``drill`` all the same. One that is killed leaves things behind, which the next
-    drill takes away first.
+    drill takes away first. Arguments that cannot be meant are refused when the task is made, those of templates when it
+    runs.
 
     :param mode: ``planned`` or ``unplanned``. (templated)
     :param load_s: seconds for which applications work before the cut. (templated)
@@ -72,6 +74,7 @@ class DrDrillOperator(FlowTask):
         self.limit_records = limit_records
         self.html = html
         self.junit = junit
+        self._check()
 
     def perform(self, flow: MirrorFlow, context: Context) -> dict[str, Any]:
         """Drill, or hold a game day.
@@ -119,32 +122,54 @@ class DrDrillOperator(FlowTask):
 
     def _order(self) -> DrillOrder | GameDayOrder:
         from airflow_provider_mm2.mirror.drill.drill import DrillOrder
-
-        if switch("game_day", self.game_day):
-            return self._game_day()
-        given = {argument: names(argument, getattr(self, argument)) for argument in ("topics", "groups")}
-        for argument, value in {**given, "limit_records": self._limit()}.items():
-            if value:
-                raise ArgumentRefused(argument=argument, problem="it is of a game day, and game_day is false")
-        if self.mode not in {mode.value for mode in Mode}:
-            raise ArgumentRefused(argument="mode", problem=f"{self.mode!r} is neither planned nor unplanned")
-        return DrillOrder(
-            mode=Mode(self.mode),
-            load_s=max(1, seconds("load_s", self.load_s)),
-            failback=switch("failback", self.failback),
-        )
-
-    def _game_day(self) -> GameDayOrder:
         from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
 
-        if self.mode == Mode.UNPLANNED.value or switch("failback", self.failback):
-            raise ArgumentRefused(argument="game_day", problem="it cuts nothing off and does not come home")
-        return GameDayOrder(
-            topics=names("topics", self.topics),
-            groups=names("groups", self.groups),
-            limit_records=self._limit() or LIMIT_RECORDS,
+        self._check()
+        if switch("game_day", self.game_day):
+            return GameDayOrder(
+                topics=names("topics", self.topics),
+                groups=names("groups", self.groups),
+                limit_records=_limit(self.limit_records) or LIMIT_RECORDS,
+            )
+        return DrillOrder(
+            mode=_mode(self.mode), load_s=number("load_s", self.load_s), failback=switch("failback", self.failback)
         )
 
-    def _limit(self) -> int | None:
-        given = text(None if self.limit_records is None else str(self.limit_records))
-        return None if given is None else number("limit_records", given)
+    def _check(self) -> None:
+        """See that what is known by now can be meant, and goes together.
+
+        :raises ArgumentRefused: it cannot, or does not.
+        """
+        given: dict[str, Any] = {
+            name: read(getattr(self, name)) for name, read in _READ.items() if is_literal(getattr(self, name))
+        }
+        if given.get("game_day") and (given.get("mode") is Mode.UNPLANNED or given.get("failback")):
+            raise ArgumentRefused(argument="game_day", problem="it cuts nothing off and does not come home")
+        if given.get("game_day") is False:
+            for argument in ("topics", "groups", "limit_records"):
+                if given.get(argument):
+                    problem = "it is of a game day: add game_day=True, or leave it out"
+                    raise ArgumentRefused(argument=argument, problem=problem)
+
+
+def _mode(given: str) -> Mode:
+    if given not in {mode.value for mode in Mode}:
+        raise ArgumentRefused(argument="mode", problem=f"{given!r} is neither planned nor unplanned")
+    return Mode(given)
+
+
+def _limit(given: int | str | None) -> int | None:
+    told = text(None if given is None else str(given))
+    return None if told is None else number("limit_records", told)
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "mode": _mode,
+    "load_s": partial(number, "load_s"),
+    "failback": partial(switch, "failback"),
+    "game_day": partial(switch, "game_day"),
+    "topics": partial(names, "topics"),
+    "groups": partial(names, "groups"),
+    "limit_records": _limit,
+}
+"""What is made of each argument; one that cannot be meant is refused."""

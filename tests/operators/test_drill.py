@@ -50,10 +50,23 @@ def test_what_is_asked_for(arguments: dict[str, Any], order: DrillOrder | GameDa
         ({"groups": ["billing"]}, "groups"),
         ({"topics": '["orders"]'}, "topics"),
         ({"limit_records": 50}, "limit_records"),
+        ({"load_s": 0}, "load_s"),
+        ({"load_s": "soon"}, "load_s"),
     ],
 )
 def test_refused(arguments: dict[str, Any], argument: str) -> None:
-    """What does not go together, or is no list, is refused by its name."""
+    """What does not go together, or is no list, is refused by its name when the task is made."""
     with pytest.raises(ArgumentRefused) as caught:
-        order_of(**arguments)
+        DrDrillOperator(task_id="drill", flow="orders", **arguments)
     assert caught.value.argument == argument
+
+
+def test_refused_once_it_is_known() -> None:
+    """What comes out of a template is looked at when the task runs, not before."""
+    task = DrDrillOperator(task_id="drill", flow="orders", mode="{{ params.mode }}", groups="{{ params.groups }}")
+    task.mode = "later"
+    with pytest.raises(ArgumentRefused, match="neither planned nor unplanned"):
+        task._order()
+    task.mode, task.groups = "planned", '["billing"]'
+    with pytest.raises(ArgumentRefused, match="add game_day=True"):
+        task._order()
