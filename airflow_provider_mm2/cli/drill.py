@@ -21,7 +21,7 @@ from airflow_provider_mm2.mirror.drill.files import check_extra, check_writable,
 from airflow_provider_mm2.mirror.drill.game_day import GameDay
 from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
 from airflow_provider_mm2.mirror.drill.report import GAME_DAY
-from airflow_provider_mm2.mirror.errors import OptionsDisagree
+from airflow_provider_mm2.mirror.errors import OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.run import stopper
 
@@ -126,15 +126,16 @@ def drill(
 def _check(game_day: bool, *, of_drills: dict[str, bool], of_game_days: dict[str, bool]) -> None:
     """Refuse options of the one with the other.
 
-    :raises OptionsDisagree: some were given.
+    :raises OptionsDisagree: some were given with a game day.
+    :raises OptionMissing: some were given without one.
     """
     strange = tuple(name for name, given in (of_drills if game_day else of_game_days).items() if given)
     if strange and game_day:
         problem = "a game day makes no load, cuts nothing off and goes nowhere: it reads what is there"
         raise OptionsDisagree(options=("--game-day", *strange), problem=problem)
     if strange:
-        problem = "they choose what a game day is about, and a drill is on topics of its own; --game-day is missing"
-        raise OptionsDisagree(options=strange, problem=problem)
+        problem = "a drill is on topics and groups of its own, a game day on those that are chosen"
+        raise OptionMissing(options=strange, missing="--game-day", problem=problem)
 
 
 def _held(flow: MirrorFlow, pair: ConfluentPair, order: DrillOrder | GameDayOrder, stop: Event) -> DrillReport:

@@ -16,6 +16,7 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
+from airflow_provider_mm2.mirror.errors import BoundRefused, PlaceRefused
 from airflow_provider_mm2.mirror.run import stopper
 from airflow_provider_mm2.mirror.verify.compare import verify_flow
 from airflow_provider_mm2.mirror.verify.comparison import Progress
@@ -89,9 +90,15 @@ def verify(
 def _bound(option: str, text: str | None) -> Bound | None:
     """A place that was given: an offset, or a time.
 
-    :raises BoundRefused: it is neither.
+    :raises PlaceRefused: it is neither.
     """
-    return int(text) if text is not None and text.isascii() and text.isdigit() else parse_time(option, text)
+    if text is not None and text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        return parse_time(option, text)
+    except BoundRefused as error:
+        problem = f"{error.problem}, and no source offset either"
+        raise PlaceRefused(place=f"{option} {text}", problem=problem) from error
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -185,6 +185,17 @@ class BoundRefused(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class PlaceRefused(SettingsError):
+    """Where a comparison is to begin or end is neither an offset nor a time."""
+
+    place: str
+    problem: str
+    found: ClassVar[str] = "{place} is no place in a topic: {problem}"
+    likely_cause: ClassVar[str] = "a negative number, a time without a zone, or a name"
+    next_move: ClassVar[str] = "give a source offset such as 4711, or a time with a zone such as 2026-01-31T00:00:00Z"
+
+
+@dataclass(kw_only=True, eq=False)
 class IntervalMissing(SettingsError):
     """``strict`` is on, and the run has no interval of any width."""
 
@@ -257,6 +268,17 @@ class FileNotWritable(SettingsError):
     found: ClassVar[str] = "{path} cannot be written: {problem}"
     likely_cause: ClassVar[str] = "a directory that does not exist or may not be written to, or a full disk"
     next_move: ClassVar[str] = "give another path"
+
+
+@dataclass(kw_only=True, eq=False)
+class NotAHistory(SettingsError):
+    """A file of earlier drills is something else."""
+
+    path: str
+    problem: str
+    found: ClassVar[str] = "{path} is not a history of drills: {problem}"
+    likely_cause: ClassVar[str] = "the path of another file; a history has one line of JSON for each drill"
+    next_move: ClassVar[str] = "give the file that earlier drills wrote with --history, or a path where none is yet"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -342,6 +364,18 @@ class OptionsDisagree(SettingsError):
     found: ClassVar[str] = "{options} do not go together: {problem}"
     likely_cause: ClassVar[str] = "one of them was left over from another call"
     next_move: ClassVar[str] = "give one of them; --help lists what each does"
+
+
+@dataclass(kw_only=True, eq=False)
+class OptionMissing(SettingsError):
+    """An option of a command was given without the one that it belongs to."""
+
+    options: tuple[str, ...]
+    problem: str
+    missing: str
+    found: ClassVar[str] = "{options} cannot stand without {missing}: {problem}"
+    likely_cause: ClassVar[str] = "{missing} was forgotten"
+    next_move: ClassVar[str] = "add {missing}, or leave {options} out"
 
 
 # --- seeding ---
@@ -838,7 +872,8 @@ COUNT_LIMIT = 10_000
 
 
 def _counted(records: int) -> str:
-    return f"at least {records}" if records >= COUNT_LIMIT else str(records)
+    noun = "record" if records == 1 else "records"
+    return f"at least {records} {noun}" if records >= COUNT_LIMIT else f"{records} {noun}"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -851,8 +886,7 @@ class ProgressUnknown(MirrorError):
     start: int
     end: int
     found: ClassVar[str] = (
-        "{target_topic}-{partition} already holds {how_many} records ([{start}, {end})), and this flow has no "
-        "progress for it"
+        "{target_topic}-{partition} already holds {how_many} ([{start}, {end})), and this flow has no progress for it"
     )
     likely_cause: ClassVar[str] = "another tool mirrored it before, or an application writes to it"
     next_move: ClassVar[str] = (
@@ -1108,7 +1142,7 @@ class ForeignWrites(MirrorError):
     start: int
     end: int
     found: ClassVar[str] = (
-        "{target_topic}-{partition} holds {how_many} records in [{start}, {end}) that this flow did not write"
+        "{target_topic}-{partition} holds {how_many} in [{start}, {end}) that this flow did not write"
     )
     likely_cause: ClassVar[str] = "an application or another mirror writes to the target topic"
     next_move: ClassVar[str] = (

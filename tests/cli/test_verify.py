@@ -126,3 +126,11 @@ def test_exit_codes(run: Run, world: VerifyWorld) -> None:
     world.pair.us.delete_topic("orders")
     world.pair.us.create_topic("orders")
     assert run().exit_code == 4
+
+
+def test_a_place_that_is_none(run: Run) -> None:
+    """Where to begin is an offset or a time, and both are named when it is neither."""
+    told = run("--from", "start", "--json")
+    assert told.exit_code == 2
+    assert json.loads(told.stdout)["error"]["kind"] == "PlaceRefused"
+    assert "source offset such as 4711, or a time with a zone" in told.output

@@ -6,7 +6,7 @@ import inspect
 import pickle
 import re
 from dataclasses import fields
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -105,3 +105,11 @@ def test_errors_cross_processes() -> None:
 def test_names_are_listed_as_people_write_them() -> None:
     """Several names in a message are separated by commas, without quotes and brackets of the language."""
     assert "has no topic a, b\n" in str(errors.TopicMissing(alias="us", topics=("a", "b")))
+
+
+@pytest.mark.parametrize(("records", "told"), [(1, "holds 1 record "), (2, "holds 2 records "), (10_000, "at least ")])
+def test_one_record(records: int, told: str) -> None:
+    """One record is one record."""
+    facts: dict[str, Any] = {"target_topic": "us.t", "partition": 0, "records": records, "start": 0, "end": records}
+    assert told in str(errors.ProgressUnknown(**facts))
+    assert told in str(errors.ForeignWrites(topic="t", **facts))

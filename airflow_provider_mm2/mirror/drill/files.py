@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, summary_line
-from airflow_provider_mm2.mirror.errors import ExtraMissing, FileNotWritable, OptionsDisagree
+from airflow_provider_mm2.mirror.errors import ExtraMissing, FileNotWritable, NotAHistory, OptionsDisagree
 
 PathGiven = Path | str | None
 
@@ -51,13 +51,18 @@ def check_writable(**asked: PathGiven) -> None:
 def earlier_drills(history: Path | None, flow: str) -> list[dict[str, Any]]:
     """What a file of histories has of a flow; none where there is no such file yet.
 
-    :raises FileNotWritable: it cannot be read, or is something else.
+    :raises NotAHistory: it is something else.
+    :raises FileNotWritable: it cannot be read.
     """
     if history is None or not history.exists():
         return []
     try:
         return read_history(history.read_text(encoding="utf-8").splitlines(), flow)
-    except (OSError, ValueError) as error:
+    except UnicodeDecodeError as error:
+        raise NotAHistory(path=str(history), problem="it is no text") from error
+    except ValueError as error:
+        raise NotAHistory(path=str(history), problem=str(error)) from error
+    except OSError as error:
         raise FileNotWritable(path=str(history), problem=str(error)) from error
 
 

@@ -83,7 +83,10 @@ def read_history(lines: Iterable[str], flow: str) -> list[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        document = json.loads(line)
+        try:
+            document = json.loads(line)
+        except ValueError:
+            document = None
         if not isinstance(document, dict) or not set(HISTORY_KEYS) <= document.keys():
             raise ValueError(f"line {number} is not the summary of a drill")
         if document["flow"] == flow:

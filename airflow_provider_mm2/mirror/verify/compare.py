@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionsDisagree
+from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
 from airflow_provider_mm2.mirror.verify.later import Later, Now
@@ -36,6 +36,7 @@ def verify_flow(
     :param resume: a file to remember in how far it is, and to go on from where it is there already.
     :param every_s: how often that file is written at most.
     :raises OptionsDisagree: what is asked for does not go together.
+    :raises OptionMissing: a seed is given without a sample.
     :raises MirrorError: it cannot be compared; see ``scope_by_map``, ``scope_by_order`` and ``Memory``.
     """
     began = time.monotonic()
@@ -60,7 +61,7 @@ def verify_flow(
 
 def _check(order: VerifyOrder, resume: Path | None) -> None:
     if order.sample is None and order.seed is not None:
-        raise OptionsDisagree(options=("--seed",), problem="it is of a sample, and --sample is not given")
+        raise OptionMissing(options=("--seed",), missing="--sample N", problem="it draws the windows of a sample")
     if order.sample is not None and resume is not None:
         problem = "a sample is small, and is begun anew with the same --seed"
         raise OptionsDisagree(options=("--sample", "--resume"), problem=problem)

@@ -11,10 +11,12 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from airflow_provider_mm2.mirror.drill.files import earlier_drills
 from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, shown_number, summary_line
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace, Sample
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
 from airflow_provider_mm2.mirror.drill_settings import DrillSettings
+from airflow_provider_mm2.mirror.errors import NotAHistory
 
 ROOT = Path(__file__).parents[3]
 BEGAN = 1_700_000_000_000
@@ -134,3 +136,15 @@ def test_numbers_and_history() -> None:
     assert read_history([line], "users") == []
     with pytest.raises(ValueError, match="line 1 is not the summary"):
         read_history(['{"flow": "orders"}'], "orders")
+    with pytest.raises(ValueError, match="line 2 is not the summary"):
+        read_history([line, "flights"], "orders")
+
+
+@pytest.mark.parametrize("content", [b"# Notes\n", b"[1]\n", b"\xff\xfe\x00"])
+def test_a_history_that_is_none(tmp_path: Path, content: bytes) -> None:
+    """A file that drills did not write is refused as what it is, and stays as it is."""
+    file = tmp_path / "notes.md"
+    file.write_bytes(content)
+    with pytest.raises(NotAHistory, match="is not a history of drills"):
+        earlier_drills(file, "orders")
+    assert file.read_bytes() == content

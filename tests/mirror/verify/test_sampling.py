@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionsDisagree
+from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.verify import sampling
 from airflow_provider_mm2.mirror.verify.sampling import DOUBT, most_that_differ
 from tests.mirror.verify.verify_world import VerifyWorld
@@ -116,7 +116,7 @@ def test_compaction_in_a_sample(world: VerifyWorld) -> None:
 
 def test_what_does_not_go_together(world: VerifyWorld, tmp_path: Path) -> None:
     """A seed without a sample, a sample that is to be gone on with, and none at all are refused."""
-    with pytest.raises(OptionsDisagree, match="--seed"):
+    with pytest.raises(OptionMissing, match="Next move: add --sample N"):
         world.verify(seed=3)
     with pytest.raises(OptionsDisagree, match="--resume"):
         world.verify(sample=3, resume=tmp_path / "file")
