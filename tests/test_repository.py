@@ -204,12 +204,16 @@ def test_the_workflow_runs_what_people_run() -> None:
 
 
 def test_the_workflow_for_drills_is_one() -> None:
-    """What users copy is valid by GitHub's schema, and runs the script beside it."""
-    workflow = YAML(typ="safe").load((ROOT / "docs" / "ci" / "drill.yml").read_text("utf-8"))
+    """What users copy is valid by GitHub's schema, runs the script where its first lines put it, and names the flow."""
+    text = (ROOT / "docs" / "ci" / "drill.yml").read_text("utf-8")
+    workflow = YAML(typ="safe").load(text)
     schema = files("check_jsonschema") / "builtin_schemas" / "vendor" / "github-workflows.json"
     jsonschema.validate(workflow, json.loads(schema.read_text("utf-8")))
     (run,) = (step["run"] for step in workflow["jobs"]["drill"]["steps"] if "run" in step)
-    assert (ROOT / run.split()[0]).is_file()
+    script = run.split()[0]
+    assert (ROOT / "docs" / script).is_file()
+    assert f"drill.sh to {script} " in text
+    assert workflow["env"].keys() == {"FLOW", "PACKAGE"}
 
 
 @pytest.fixture(scope="module")

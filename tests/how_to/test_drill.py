@@ -61,7 +61,7 @@ def test_it_passes_and_fails(kafka_folder: Path) -> None:
     The first one installs the built package into an environment that it makes; the second uses that ``mm2``.
     """
     wheel = built_wheel(kafka_folder)
-    passed = run_script(kafka_folder, "reports", "--load", "1", PACKAGE=f"{wheel}[drill,local]")
+    passed = run_script(kafka_folder, "reports", "--load", "1", FLOW="sample", PACKAGE=f"{wheel}[drill,local]")
     assert passed.returncode == 0, passed.stderr[-2000:]
     python = kafka_folder / ".mm2-venv" / "bin" / "python"
     where = [python, "-c", "import airflow_provider_mm2; print(airflow_provider_mm2.__file__)"]
