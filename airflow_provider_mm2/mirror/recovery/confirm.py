@@ -26,7 +26,8 @@ def confirm(work: Work) -> Detail:
         moving |= _moved_on(work, groups)
         if len(active | moving) == len(groups):
             break
-        work.report(f"{len(active | moving)} of {len(groups)} group(s) seen at work on the target")
+        if work.order.confirm_wait_s:  # else nobody is waited for, and what was seen is in the report
+            work.report(f"{len(active | moving)} of {len(groups)} group(s) seen at work on the target")
     missing = [name for name in groups if name not in active | moving]
     if missing and work.order.confirm_wait_s:
         waited = work.order.confirm_wait_s

@@ -249,7 +249,8 @@ class Failover:
         earlier = work.journal.recorded.steps.get(number)
         if earlier is not None and number == FREEZE:
             begun = replace(begun, detail=earlier.detail)  # what the gate was before
-        work.report(f"step {number}, {step(number).name}: {step(number).does}")
+        does = "given" if number == APPROVAL else step(number).does  # it is not begun without one
+        work.report(f"step {number}, {step(number).name}: {does}")
         work.journal.note(begun)
         try:
             detail = DO[number](work)

@@ -172,7 +172,11 @@ class FailureWatch:
 
 
 class _Limited(logging.Filter):
-    """Lets each kind of line through once in ten seconds, and never a configuration warning."""
+    """Lets each kind of line through once in ten seconds, and never a configuration warning.
+
+    Nor that a producer's id could not be had at once: the first transaction of a cluster makes the topic for it, which
+    takes a moment, and where it lasts ``init_transactions`` fails and says so.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +186,7 @@ class _Limited(logging.Filter):
         """Whether the line is written."""
         text = record.getMessage()
         kind = text.split(" ", 1)[0]
-        if kind == "CONFWARN":
+        if kind in ("CONFWARN", "GETPID"):
             return False
         now = time.monotonic()
         if now - self._seen.get(kind, -10.0) < 10:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from confluent_kafka import KafkaError
 
-from airflow_provider_mm2.mirror.clusters.confluent.failures import FailureWatch, translate
+from airflow_provider_mm2.mirror.clusters.confluent.failures import FailureWatch, client_log, translate
 from airflow_provider_mm2.mirror.errors import AuthenticationFailed, KafkaBusy, KafkaFailure
 
 PASSING = (
@@ -70,3 +72,10 @@ def test_a_broker_that_refuses_the_login(text: str) -> None:
     watch(error)
     with pytest.raises(AuthenticationFailed):
         watch.raise_refused()
+
+
+def test_a_first_transaction_is_no_alarm() -> None:
+    """The broker that has no topic of transactions yet says so to each producer, which just tries again."""
+    record = logging.makeLogRecord({"msg": "GETPID [thrd:main]: Failed to acquire transactional PID: retrying"})
+    assert not client_log.filter(record)
+    assert client_log.filter(logging.makeLogRecord({"msg": "A-LINE-OF-ITS-OWN [thrd:main]: something"}))
