@@ -98,6 +98,7 @@ class DrDrillOperator(FlowTask):
             passed = tuple(
                 f"{each.name}: {each.value:g} (at most {each.limit:g})" for each in report.limits if not each.passed
             )
+            passed += tuple(f"left behind: {name}" for name in report.left_behind)
             raise LimitPassed(flow=flow.name, limits=passed or ("a group never came up on the target",))
         return summary
 

@@ -11,6 +11,8 @@ import pygal
 from pygal import XY, Bar, HorizontalStackedBar
 from pygal.style import Style
 
+from airflow_provider_mm2.mirror.drill.report import GAME_DAY
+
 # Its finder of map plugins speaks a protocol that Python has given up, and warns at every later import of anybody.
 sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, pygal.PluginImportFixer)]
 
@@ -47,6 +49,10 @@ _COMMON: Mapping[str, Any] = {
     "truncate_label": -1,
 }
 """No script: the page works from a file, without network, and is printed as it is seen."""
+
+
+DRILL_BARS = ("read on the source", "read on the target")
+GAME_DAY_BARS = ("of the source, compared", "read on the target by the copy")
 
 
 def _drawn(chart: Any) -> str:
@@ -101,12 +107,13 @@ def progress(samples: Sequence[Mapping[str, Any]]) -> str:
     return over_time(samples, series, unit="records")
 
 
-def before_and_after(groups: Sequence[Mapping[str, Any]]) -> str:
-    """What each group read on the source, and on the target."""
+def before_and_after(groups: Sequence[Mapping[str, Any]], mode: str) -> str:
+    """What each group read on the source and on the target; in a game day what was compared, and what its copy read."""
     chart = Bar(**_COMMON, style=Style(**_LOOK, colors=_COLORS))
     chart.x_labels = [group["group"] for group in groups]
-    chart.add("read on the source", [group["read_before"] for group in groups])
-    chart.add("read on the target", [group["read_after"] for group in groups])
+    before, after = GAME_DAY_BARS if mode == GAME_DAY else DRILL_BARS
+    chart.add(before, [group["read_before"] for group in groups])
+    chart.add(after, [group["read_after"] for group in groups])
     return _drawn(chart)
 
 

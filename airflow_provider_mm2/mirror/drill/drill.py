@@ -17,8 +17,9 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.drill.alone import alone
 from airflow_provider_mm2.mirror.drill.findings import Found, told
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
+from airflow_provider_mm2.mirror.drill.home import judge_home
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport
-from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbers_on
+from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbered_on, numbers_on
 from airflow_provider_mm2.mirror.drill.tally import count
 from airflow_provider_mm2.mirror.drill.traces import Traces
 from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
@@ -251,15 +252,16 @@ class Drill:
         return before == {group: reader.count for group, reader in self._there.readers.items()}
 
     def _come_home(self, found: Found) -> None:
-        """Bring the flow home, and see that all of it is there once."""
+        """Bring the flow home, and judge what is there and where the groups stand."""
         turned = self._pair.turned()
         way = Failback(self.flow, turned, owner=self._owner, tick=self._tick, report=self._report)
         way.prepare(Stranded.KEEP)
         back = Failover(flow=way.reverse, pair=turned, owner=self._owner, tick=self._tick, report=self._report)
         back.start(Order(mode=Mode.PLANNED, quiet_s=1, stop_wait_s=30, skip_repoint=True), approve=True)
-        home = numbers_on(turned.target, self._here.topics, self._tick)
-        for part, numbers in found.later.numbers.items():
-            there = [number for number in home[part] if number >= LATER]
-            if there != list(numbers):
-                problem = f"{part}: {len(there)} of {len(numbers)} records came home, or not in order"
-                raise DrillFailed(flow=self.flow.real, phase="come home", problem=problem)
+        home = {
+            part: [(offset, number) for offset, number in numbers if number >= LATER]
+            for part, numbers in numbered_on(turned.target, self._here.topics, self._tick).items()
+        }
+        answers = turned.target.group_offsets(sorted(found.after), self._tick, stable=False)
+        stand = {name: answer.offsets for name, answer in answers.items() if isinstance(answer, GroupOffsets)}
+        found.home = judge_home(found.later.numbers, home, found.after, stand)

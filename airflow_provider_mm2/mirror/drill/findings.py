@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from airflow_provider_mm2.mirror.clusters.applications import Written
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow
+from airflow_provider_mm2.mirror.drill.home import Home
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace, Sample
 from airflow_provider_mm2.mirror.drill.stage import groups_of
 from airflow_provider_mm2.mirror.drill.tally import count, missing, tally_group
@@ -26,6 +27,7 @@ class Found:
     first_read_ms: dict[str, int | None] = field(default_factory=dict)
     cut_ms: int = 0
     failover: FailoverReport | None = None
+    home: Home | None = None
 
 
 def told(
@@ -68,7 +70,8 @@ def told(
         samples=tuple(samples),
         limits_given=flow.drill,
         left_behind=left,
-        warnings=warnings,
+        warnings=(*warnings, *(() if found.home is None else found.home.told)),
+        home=found.home,
     )
 
 
@@ -89,4 +92,5 @@ def _places(found: Found) -> Iterator[GroupPlace]:
                 source_offset=part.source_offset,
                 target_offset=part.offset,
                 exact=part.exact,
+                reason=part.reason,
             )

@@ -15,7 +15,7 @@ from airflow_provider_mm2.mirror.offsets.translate import Reason
 from airflow_provider_mm2.mirror.recovery.journal import read_recorded
 from airflow_provider_mm2.mirror.recovery.moves import Plan
 from airflow_provider_mm2.mirror.recovery.planning import check_none_open, find_record, look
-from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order
+from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order, PartMove
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state.gate import check_open
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder, scope_by_map
@@ -137,13 +137,17 @@ def _source_logs(pair: ClusterPair, topics: tuple[str, ...]) -> Mapping[TopicPar
     )
 
 
+def is_unused(part: PartMove) -> bool:
+    """Whether the group has no position because it never committed one."""
+    return part.offset is None and part.source_offset is None and part.reason == Reason.NOT_COMMITTED.value
+
+
 def warnings_of(plan: GamePlan) -> tuple[str, ...]:
-    """Positions that a failover would not give, or not exactly."""
+    """Positions that a failover would not give, or not exactly; what a group never committed is told elsewhere."""
     told: list[str] = []
     for name, move in plan.moves.items():
         for part in move.parts:
-            is_unused = part.source_offset is None and part.reason == Reason.NOT_COMMITTED.value
-            if part.target is None or is_unused:
+            if part.target is None or is_unused(part):
                 continue
             if part.offset is None:
                 told.append(

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from airflow_provider_mm2.mirror.drill.beyond import Beyond
+from airflow_provider_mm2.mirror.drill.copies import BYTES
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow
-from airflow_provider_mm2.mirror.drill.game_plan import GamePlan, warnings_of
+from airflow_provider_mm2.mirror.drill.game_plan import GamePlan, is_unused, warnings_of
 from airflow_provider_mm2.mirror.drill.places import Outcome
 from airflow_provider_mm2.mirror.drill.report import GAME_DAY, DrillPhase, DrillReport, GroupPlace, Played
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
@@ -18,6 +19,9 @@ from airflow_provider_mm2.mirror.recovery.record import PartMove
 
 WARNED = 50
 """Warnings of one kind that are told one by one."""
+
+LISTED = 5
+"""Partitions that a warning on many of them names."""
 
 
 def game_report(
@@ -42,7 +46,7 @@ def game_report(
     :param warnings: further ones.
     """
     committed = next(phase.ended_ms for phase in phases if phase.name == "commit copies")
-    first = {name: committed + round(1000 * first_s[name]) if name in first_s else None for name in plan.moves}
+    first = _first_reads(plan, outcomes, committed, first_s)
     mirrored = sum(
         part.offset_map.records_before(part.offset_map.mirrored_end) for part in plan.mirrored if part.offset_map
     )
@@ -51,7 +55,8 @@ def game_report(
         age_of(plan, cut_ms),
         *warnings,
         *_some(warnings_of(plan)),
-        *_some(_cuts(outcomes, left, limit_records)),
+        *_never_committed(plan),
+        *_cuts(outcomes, left, limit_records),
         *_some(_told(outcomes)),
         *plan.warnings,
     )
@@ -69,6 +74,7 @@ def game_report(
         groups=tuple(_tally(name, [each for each in outcomes if each.place.group == name]) for name in plan.moves),
         places=tuple(_places(plan, outcomes)),
         first_read_ms=first,
+        ready_ms=committed,
         phases=tuple(sorted((*phases, *_first_record(committed, first)), key=lambda phase: phase.started_ms)),
         samples=(),
         limits_given=flow.drill,
@@ -76,6 +82,14 @@ def game_report(
         left_behind=left_behind,
         warnings=told,
     )
+
+
+def _first_reads(
+    plan: GamePlan, outcomes: Sequence[Outcome], committed: int, first_s: Mapping[str, float]
+) -> dict[str, int | None]:
+    """When each group that has something to read would have read the first of it."""
+    reads = {each.place.group for each in outcomes if each.read}
+    return {name: committed + round(1000 * first_s[name]) for name in plan.moves if name in reads}
 
 
 def _first_record(committed: int, first: Mapping[str, int | None]) -> Iterator[DrillPhase]:
@@ -124,6 +138,7 @@ def _group_place(group: str, part: PartMove) -> GroupPlace:
         source_offset=part.source_offset,
         target_offset=part.offset,
         exact=part.exact,
+        reason=part.reason,
     )
 
 
@@ -142,20 +157,46 @@ def _played(found: Outcome) -> Played:
     )
 
 
+def _never_committed(plan: GamePlan) -> Iterator[str]:
+    names = [
+        f"group {name} {part.source}"
+        for name, move in plan.moves.items()
+        for part in move.parts
+        if part.target is not None and is_unused(part)
+    ]
+    if names:
+        yield (
+            f"no position on the target, since none was committed on the source: {_short(names)}; consumers would "
+            "begin there where their auto.offset.reset says, and what is not mirrored of these partitions counts in "
+            "the flow's RPO, but as no group's loss"
+        )
+
+
 def _cuts(outcomes: Sequence[Outcome], left: Mapping[TopicPartition, Beyond], limit_records: int) -> Iterator[str]:
-    for each in outcomes:
-        if each.is_cut:
-            place = each.place
-            yield (
-                f"group {place.group}, {place.part.source}: cut after {each.read:,} record(s), which are compared; "
-                f"what lies behind them up to the mirrored end is not (--limit-records {limit_records})"
-            )
-    for part, beyond in left.items():
-        if beyond.is_cut:
-            yield (
-                f"{part}: at most {beyond.records:,} records are not on the target: {len(beyond.stamps):,} were read, "
-                f"offsets counted behind them (--limit-records {limit_records})"
-            )
+    cut = [
+        f"group {each.place.group} {each.place.part.source} ({each.read:,} read)" for each in outcomes if each.is_cut
+    ]
+    if cut:
+        yield (
+            f"a limit ended the reading (--limit-records {limit_records}, {BYTES // 1024**2} MiB in all); what was "
+            f"read is compared, what lies behind it is not: {_short(cut)}"
+        )
+    counted = [
+        f"{part} ({len(beyond.stamps):,} read, {beyond.records:,} at most)"
+        for part, beyond in left.items()
+        if beyond.is_cut
+    ]
+    if counted:
+        yield (
+            f"of what is not on the target offsets were counted behind the limit (--limit-records {limit_records}): "
+            f"{_short(counted)}"
+        )
+
+
+def _short(names: Sequence[str]) -> str:
+    """The first of them in one line, and how many more there are."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _told(outcomes: Sequence[Outcome]) -> Iterator[str]:

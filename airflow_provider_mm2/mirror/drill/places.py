@@ -89,7 +89,7 @@ class Outcome:
     :param repeated: records that it has read on the source and would read again.
     :param skipped: records on the target that it has not read and would never read.
     :param unlike: records that one side has and the other has not, or has otherwise.
-    :param digest: of what was read, which both sides have alike; None: they have not.
+    :param digest: of what was read, which both sides have alike; None: they have not, or nothing was read.
     :param is_cut: a limit ended the reading.
     :param told: what is not as it should be, in words.
     """
@@ -128,7 +128,7 @@ def judge(place: Place, part: Part, read: Sequence[Columns], result: PartResult,
         skipped=_skipped(place),
         reordered=reordered,
         unlike=every - again - reordered,
-        digest=digests[0] if digests is not None and digests[0] == digests[1] else None,
+        digest=digests[0] if digests is not None and digests[0] == digests[1] and any(map(len, read)) else None,
         is_cut=is_cut,
         told=tuple(f"group {place.group}: {found.told}" for found in listed[:TOLD]),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from airflow_provider_mm2.mirror.drill.home import Home
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
 from airflow_provider_mm2.mirror.drill_settings import DrillSettings
 from airflow_provider_mm2.mirror.moments import show
@@ -44,7 +45,7 @@ class Played:
     """What the copy of a real group met on one partition in a game day.
 
     :param source_now: where the group stood on the source by then; None: nowhere.
-    :param digest: of what was read, which both sides have alike; None: they have not.
+    :param digest: of what was read, which both sides have alike; None: they have not, or nothing was read.
     :param cut: a limit ended the reading.
     """
 
@@ -64,6 +65,7 @@ class Played:
 class GroupPlace:
     """Where a group stood on one partition on the source, and where it went on on the target.
 
+    :param reason: why it has no position there, or none that is exact; in the words of a failover.
     :param played: what it met there; None in a drill, and where it has no position.
     """
 
@@ -73,6 +75,7 @@ class GroupPlace:
     source_offset: int | None
     target_offset: int | None
     exact: bool
+    reason: str | None = None
     played: Played | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -83,6 +86,7 @@ class GroupPlace:
             "source_offset": self.source_offset,
             "target_offset": self.target_offset,
             "exact": self.exact,
+            "reason": self.reason,
             **({} if self.played is None else asdict(self.played)),
         }
 
@@ -109,7 +113,10 @@ class DrillReport:
     :param lost_count: how many these are, where not all of them were read.
     :param unlike: records that a game day found otherwise on the target than on the source.
     :param window_ms: records stamped before this are all on the target, as the failover said; None: it claimed nothing.
-    :param first_read_ms: when each group read its first record on the target.
+    :param first_read_ms: when each group read its first record on the target; in a game day those alone that have
+        something to read.
+    :param ready_ms: from when on groups could have read, however little there was.
+    :param home: what was judged after coming home; None: the drill did not.
     """
 
     flow: str
@@ -131,6 +138,8 @@ class DrillReport:
     warnings: tuple[str, ...] = ()
     lost_count: int | None = None
     unlike: int = 0
+    ready_ms: int | None = None
+    home: Home | None = None
 
     @property
     def rpo_records(self) -> int:
@@ -146,8 +155,8 @@ class DrillReport:
     def rto_s(self) -> float | None:
         """From the cut to the moment when the last group was at work on the target; None: one never was."""
         first = list(self.first_read_ms.values())
-        moments = [moment for moment in first if moment is not None]
-        return (max(moments) - self.cut_ms) / 1000 if moments and len(moments) == len(first) else None
+        moments = [moment for moment in (*first, self.ready_ms) if moment is not None]
+        return (max(moments) - self.cut_ms) / 1000 if moments and None not in first else None
 
     @property
     def lost_outside_window(self) -> int:
@@ -177,6 +186,9 @@ class DrillReport:
             yield Limit(name="rpo_s", limit=given.rpo_s, value=self.rpo_s)
         if given.rto_s is not None:
             yield Limit(name="rto_s", limit=given.rto_s, value=float("inf") if self.rto_s is None else self.rto_s)
+        if self.home is not None:
+            yield Limit(name="records not home once", limit=0, value=self.home.records_wrong)
+            yield Limit(name="group positions wrong at home", limit=0, value=self.home.positions_wrong)
         yield Limit(name="left behind", limit=0, value=len(self.left_behind))
 
     @property
@@ -203,6 +215,7 @@ class DrillReport:
             "written": self.written,
             "mirrored": self.mirrored,
             "loss_window": self.loss_window,
+            "failback": None if self.home is None else self.home.to_json(),
             "cut": show(self.cut_ms),
             "phases": [self._phase(phase) for phase in self.phases],
             "groups": [self._group(group) for group in self.groups],

@@ -196,11 +196,19 @@ class Sampler:
 
 def numbers_on(cluster: ClusterReader, topics: Mapping[str, str], tick: Tick) -> dict[TopicPartition, list[int]]:
     """The numbers that a reader of committed records finds, by partition of the source."""
-    found: dict[TopicPartition, list[int]] = {}
+    found = numbered_on(cluster, topics, tick)
+    return {part: [number for _, number in numbers] for part, numbers in found.items()}
+
+
+def numbered_on(
+    cluster: ClusterReader, topics: Mapping[str, str], tick: Tick
+) -> dict[TopicPartition, list[tuple[int, int]]]:
+    """The same, each behind its offset."""
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
     for name, here in topics.items():
         parts = [TopicPartition(here, number) for number in range(PARTITIONS)]
         for part, log in cluster.log_offsets(parts).items():
             with closing(cluster.read_records(part, log.start, log.stable, tick)) as records:
-                numbers = [int(record.value or b"-1") for record in records]
+                numbers = [(record.offset, int(record.value or b"-1")) for record in records]
             found[TopicPartition(name, part.partition)] = numbers
     return found

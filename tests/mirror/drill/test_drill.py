@@ -69,6 +69,9 @@ def test_planned(flow: Path, pair: LocalPair) -> None:
     found = drill(flow, "--load", "3", "--failback")
     assert values(found, "passed", "lost", "repeated", "skipped", "reordered", "rpo_s") == [True, 0, 0, 0, 0, 0.0]
     assert found["mirrored"] == found["written"] > 500
+    home = found["failback"]
+    assert (home["records_wrong"], home["positions"], home["positions_wrong"]) == (0, 12, 0)
+    assert home["records"] > 0
     assert 0 < found["rto_s"] < 60
     assert sum(phase["seconds"] for phase in found["phases"]) < 60
     assert found["left_behind"] == []

@@ -33,6 +33,7 @@ from tests.mirror.offsets.group_world import GroupWorld, Killed
 from tests.mirror.recovery.failover_world import order
 
 ROOT = Path(__file__).parents[3]
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "drill-1.json").read_text("utf-8"))
 NUMBERS = ("lost", "repeated", "skipped", "reordered", "unlike")
 
 
@@ -65,18 +66,27 @@ def test_all_is_there() -> None:
     (place,) = app["positions"]
     assert (place["source_offset"], place["source_now"], place["exact"], place["compared"]) == (60, 60, True, 40)
     assert len(place["digest"]) == 64
-    assert idle["read_after"] == 0
+    assert (idle["read_after"], idle["rto_s"], idle["positions"][0]["digest"]) == (0, None, None)
+    assert app["rto_s"] == document["rto_s"] is not None
     counted = [phase["name"] for phase in document["phases"] if phase["counts_for_rto"]]
     assert counted == ["plan and translate", "commit copies", "first record read"]
     assert document["warnings"][0].startswith("by the last run, which read the groups ")
-    jsonschema.validate(
-        json.loads(json.dumps(document)), json.loads((ROOT / "docs" / "schemas" / "drill-1.json").read_text("utf-8"))
-    )
+    jsonschema.validate(json.loads(json.dumps(document)), SCHEMA)
     page = html_page(document)
     assert 'data-path="groups.0.positions.0.unlike"' in page
     assert document["warnings"][0] in page
     assert page.count("<figure") == 2
     assert document["warnings"][0] in junit_xml(document)
+    for words in (
+        "Game day of flow f",
+        ">compared</th>",
+        "of the source, compared",
+        "Topics and groups are the real ones",
+    ):
+        assert words in page
+    for words in ("Drill of flow", "read before", "are its own"):
+        assert words not in page
+    assert 'name="game day of flow f"' in junit_xml(document)
 
 
 def test_what_the_source_has_beyond() -> None:
@@ -91,9 +101,8 @@ def test_what_the_source_has_beyond() -> None:
     assert numbers(report, "idle") == {"read": 0, "lost": 20}
     cut = world.game_day(limit_records=10)
     assert cut.rpo_records == 30
-    assert any(
-        text.startswith("orders-0: at most 30 records are not on the target: 10 were read") for text in cut.warnings
-    )
+    (told,) = (text for text in cut.warnings if "offsets were counted" in text)
+    assert told.endswith("(--limit-records 10): orders-0 (10 read, 30 at most)")
     world.flow = world.flow.model_copy(update={"drill": DrillSettings(lost=29)})
     assert not world.game_day().passed
 
@@ -107,7 +116,8 @@ def test_groups_that_went_on() -> None:
     assert [each.group for each in report.groups] == ["app"]
     cut = world.game_day(groups=("app",), limit_records=10)
     assert numbers(cut) == {"read": 10, "repeated": 15}
-    assert any(text.startswith("group app, orders-0: cut after 10 record(s)") for text in cut.warnings)
+    (told,) = (text for text in cut.warnings if "a limit ended the reading (--limit-records 10, 256 MiB" in text)
+    assert told.endswith(": group app orders-0 (10 read)")
     world.flow = world.flow.model_copy(update={"drill": DrillSettings(repeated=14)})
     assert not world.game_day().passed
 
@@ -153,8 +163,43 @@ def test_partitions_without_a_position() -> None:
     report = world.game_day()
     assert numbers(report) == {"read": 40}
     (app, _) = report.to_json()["groups"]
-    assert [(place["partition"], place["target_offset"]) for place in app["positions"]] == [(0, 61), (1, None)]
+    places = [(place["partition"], place["target_offset"], place["reason"]) for place in app["positions"]]
+    assert places == [(0, 61, None), (1, None, "no commit on source")]
     assert report.passed
+    (told,) = (text for text in report.warnings if text.startswith("no position on the target"))
+    assert ": group app orders-1, group idle orders-1; consumers would begin there" in told
+    assert "no commit on source" in html_page(report.to_json())
+    jsonschema.validate(json.loads(json.dumps(report.to_json())), SCHEMA)
+
+
+def test_what_is_not_mirrored_of_a_partition_without_a_position() -> None:
+    """It is the flow's loss, and no group's."""
+    world = GameWorld(partitions=2)
+    world.produce(20, partition=1)
+    world.run()
+    world.produce(7, partition=1)
+    report = world.game_day()
+    assert (report.rpo_records, [group.lost for group in report.groups]) == (7, [0, 0])
+
+
+def test_many_cuts_are_one_warning() -> None:
+    """However many partitions a limit cuts: one line, with the first of them and how many more there are."""
+    world = GameWorld(partitions=9)
+    for partition in range(1, 9):
+        world.produce(20, partition=partition)
+        world.commit("app", 5, partition=partition)
+    world.run()
+    (told,) = (text for text in world.game_day(limit_records=2).warnings if "ended the reading" in text)
+    assert told.endswith("group app orders-4 (2 read) and 4 more")
+
+
+def test_nobody_has_anything_to_read() -> None:
+    """Groups that are at the mirrored end have no RTO of their own; the flow's ends when their copies stand there."""
+    report = GameWorld().game_day(groups=("idle",))
+    document = report.to_json()
+    assert (report.passed, document["groups"][0]["rto_s"]) == (True, None)
+    assert document["rto_s"] is not None
+    assert "first record read" not in [phase["name"] for phase in document["phases"]]
 
 
 def test_a_compacted_topic() -> None:

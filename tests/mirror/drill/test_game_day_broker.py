@@ -100,7 +100,7 @@ def test_it_tells_what_the_failover_does(stage: Stage, tmp_path: Path) -> None:
         assert row["digest"] is not None
     assert sum(row["read"] for row in rows.values()) >= 300
     assert not list(ElementTree.parse(junit).iter("failure"))  # noqa: S314 - our own
-    assert f"Drill of flow {stage.topic}" in page.read_text("utf-8")
+    assert f"Game day of flow {stage.topic}" in page.read_text("utf-8")
     stage.mm2("failover", "--unplanned", "--apply", "--yes")
     for (group, partition), row in rows.items():
         assert positions(stage.target, group)[stage.remote, partition] == row["target_offset"]
@@ -118,7 +118,7 @@ def test_a_group_that_reads_on(stage: Stage) -> None:
     assert found["repeated"] >= 90
     assert found["read_after"] <= 20 * PARTITIONS
     assert told["passed"]
-    assert [text for text in told["warnings"] if "(--limit-records 20)" in text]
+    assert [text for text in told["warnings"] if "(--limit-records 20, " in text]
     for reader in readers.values():
         reader.end()
     refused = stage.mm2("drill", "--game-day", "--unplanned", "--load", "5", code=2)

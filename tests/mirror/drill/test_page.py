@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import jsonschema
 import pytest
 
 from airflow_provider_mm2.mirror.drill.files import earlier_drills
+from airflow_provider_mm2.mirror.drill.home import Home
 from airflow_provider_mm2.mirror.drill.page import html_page, junit_xml, read_history, shown_number, summary_line
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport, GroupPlace, Sample
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
@@ -76,7 +78,9 @@ def at(document: Any, path: str) -> Any:
 def test_every_number_is_the_documents() -> None:
     """The page shows what the document has; names are text, whatever is in them; nothing is loaded from anywhere."""
     document = report(missing=3, mode="unplanned", rto_s=30).to_json()
-    page = html_page(document, [json.loads(summary_line(document))] * 3)
+    other = {**json.loads(summary_line(document)), "mode": "planned", "drill": "1999-01-01T00:00:00Z"}
+    page = html_page(document, [other, *[json.loads(summary_line(document))] * 3])
+    assert "1999-01-01" not in page  # a trend is of one mode
     numbers = Numbers()
     numbers.feed(page)
     assert len(numbers.found) > 30
@@ -109,6 +113,73 @@ def test_limits_as_test_cases() -> None:
     assert (suite.get("failures"), suite.get("tests"), suite.get("time")) == ("2", str(len(cases)), "8.25")
 
 
+class Rows(HTMLParser):
+    """How many cells each row has, by table, the heading first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[list[int]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count."""
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append(0)
+        elif tag in ("td", "th"):
+            self.tables[-1][-1] += 1
+
+
+@pytest.mark.parametrize("mode", ["planned", "game-day"])
+def test_rows_are_as_wide_as_their_headings(mode: str) -> None:
+    """A position of which nothing could be read has a cell under each heading, too."""
+    made = report(mode=mode).to_json()
+    rows = Rows()
+    rows.feed(html_page(made, [json.loads(summary_line(made))] * 2))
+    assert len(rows.tables) == 5
+    assert all(len(set(table)) == 1 for table in rows.tables), rows.tables
+
+
+def failures(document: dict[str, Any]) -> dict[str, str]:
+    """Each failed test case of the JUnit file, and why."""
+    root = ElementTree.fromstring(junit_xml(document))  # noqa: S314 - our own
+    cases = ((str(case.get("name")), case.find("failure")) for case in root.iter("testcase"))
+    return {name: str(found.get("message")) for name, found in cases if found is not None}
+
+
+def test_what_came_home() -> None:
+    """Records and positions are counted in every report, and are test cases that fail where one is wrong."""
+    home = Home(records=60, records_wrong=0, positions=12, positions_wrong=2, told=("group a: no position at home",))
+    made = replace(report(), home=home)
+    document = made.to_json()
+    assert document["failback"] == {"records": 60, "records_wrong": 0, "positions": 12, "positions_wrong": 2}
+    assert json.loads(summary_line(document))["failback"] == document["failback"]
+    assert failures(document) == {"group positions wrong at home": "2 found, at most 0 allowed"}
+    assert "records not home once" in junit_xml(document)
+    assert not made.passed
+    jsonschema.validate(
+        json.loads(json.dumps(document)), json.loads((ROOT / "docs" / "schemas" / "drill-1.json").read_text("utf-8"))
+    )
+    page = html_page(document)
+    assert "planned, and home again" in page
+    assert 'data-path="failback.positions_wrong" data-value="2"' in page
+
+
+def test_what_is_left_behind_is_named() -> None:
+    """On the page and in the JUnit file, by name."""
+    document = replace(report(), left_behind=("topic t on us", "group g on eu")).to_json()
+    assert failures(document) == {"left behind": "2 found, at most 0 allowed: topic t on us, group g on eu"}
+    assert "<li>topic t on us</li><li>group g on eu</li>" in html_page(document)
+
+
+def test_an_rto_that_never_came() -> None:
+    """It is told in words, not as None."""
+    document = replace(report(rto_s=3), first_read_ms={"<app>": None}).to_json()
+    told = failures(document)
+    assert told["rto_s"] == "it never came about, at most 3.0 allowed: a group never read a record on the target"
+    assert told["every group is at work on the target"] == "a group never read a record there"
+
+
 @pytest.mark.parametrize(
     ("made", "passed"),
     [
@@ -132,6 +203,8 @@ def test_numbers_and_history() -> None:
     """Numbers as people read them; a line of a history that is none is told."""
     assert [shown_number(value) for value in (1234, 0.5, 12.0, None)] == ["1,234", "0.5", "12", "-"]
     line = summary_line(report().to_json())
+    old = json.dumps({name: value for name, value in json.loads(line).items() if name != "failback"})
+    assert [each["failback"] for each in read_history([old], "orders")] == [None]
     assert [each["flow"] for each in read_history([line, "", line], "orders")] == ["orders", "orders"]
     assert read_history([line], "users") == []
     with pytest.raises(ValueError, match="line 1 is not the summary"):

@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.drill.report import DrillReport
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, DrillClash, NotAuthorized
 from airflow_provider_mm2.mirror.model import TopicAcl
 from airflow_provider_mm2.mirror.recovery.steps import Mode
+from airflow_provider_mm2.mirror.recovery.work import Report
 from tests.fakes.applications import FakeApplications
 from tests.fakes.pair import FakePair
 from tests.mirror.drill.game_world import GameWorld
@@ -95,10 +96,12 @@ class DyingPair:
         """Nothing to let go."""
 
 
-def run_drill(world: GameWorld, pair: Any = None, *, tick: Tick = no_tick, **order: Any) -> DrillReport:
+def run_drill(
+    world: GameWorld, pair: Any = None, *, tick: Tick = no_tick, say: Report = lambda line: None, **order: Any
+) -> DrillReport:
     """One drill, without any load but the first burst."""
     applications = {"us": FakeApplications(world.pair.us), "eu": FakeApplications(world.pair.eu)}
-    at_work = Drill(world.flow, pair or world.pair, applications, owner="ops", tick=tick, report=lambda line: None)
+    at_work = Drill(world.flow, pair or world.pair, applications, owner="ops", tick=tick, report=say)
     return at_work.run(DrillOrder(**{"mode": Mode.UNPLANNED, "load_s": 0, **order}))
 
 
@@ -130,6 +133,19 @@ def test_no_trace(*, failback: bool) -> None:
     report = run_drill(world, failback=failback)
     assert (report.passed, report.left_behind) == (True, ())
     assert world.there() == before
+    home = report.to_json()["failback"]
+    assert (home is not None) == failback
+    if home is not None:
+        # two topics of three partitions with five records each, and two groups
+        assert home == {"records": 30, "records_wrong": 0, "positions": 12, "positions_wrong": 0}
+
+
+def test_lines_that_worry_nobody() -> None:
+    """Nobody is asked for a word in a drill, and no group is waited for: no line says so."""
+    lines: list[str] = []
+    run_drill(GameWorld(), say=lines.append)
+    assert [line for line in lines if "approval" in line] == ["step 6, approval: given"]
+    assert not [line for line in lines if "word of a person" in line or "seen at work" in line]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
