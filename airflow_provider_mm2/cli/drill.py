@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from airflow_provider_mm2.cli.drill_output import show_drill
 from airflow_provider_mm2.cli.failover import FOUND_SOMETHING, say, who
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
     failures_as_exit_codes,
     print_document,
-    print_table,
     print_warnings,
 )
 from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
 from airflow_provider_mm2.mirror.drill.files import check_extra, check_writable, earlier_drills, write_files
 from airflow_provider_mm2.mirror.drill.game_day import GameDay
 from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
-from airflow_provider_mm2.mirror.drill.report import GAME_DAY
 from airflow_provider_mm2.mirror.errors import OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.run import stopper
@@ -33,13 +32,6 @@ if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.flow import MirrorFlow
 
 LOAD_S = 10.0
-GROUP_COLUMNS = ("group", "read_before", "read_after", "lost", "repeated", "skipped", "reordered", "rto_s")
-PHASE_COLUMNS = ("name", "begin", "seconds")
-LIMIT_COLUMNS = ("name", "limit", "value", "passed")
-PLACE_COLUMNS = (
-    *("group", "topic", "partition", "source_offset", "source_now", "target_offset", "exact"),
-    *("read", "lost", "repeated", "skipped", "reordered", "unlike"),
-)
 
 Unplanned = Annotated[bool, typer.Option("--unplanned", help="Cut the source off in the midst of the load.")]
 ComeHome = Annotated[bool, typer.Option("--failback", help="Come home afterwards, and see that all of it is there.")]
@@ -118,7 +110,7 @@ def drill(
     if as_json:
         print_document(document)
     else:
-        _show(document)
+        show_drill(document)
     if not report.passed:
         raise typer.Exit(FOUND_SOMETHING)
 
@@ -147,18 +139,3 @@ def _held(flow: MirrorFlow, pair: ConfluentPair, order: DrillOrder | GameDayOrde
         return GameDay(flow, pair, target, owner=who(), tick=tick, report=say).run(order)
     applications = {pair.source.alias: source, pair.target.alias: target}
     return Drill(flow, pair, applications, owner=who(), tick=tick, report=say).run(order)
-
-
-def _show(document: dict[str, Any]) -> None:
-    if document["mode"] == GAME_DAY:
-        places = [{**place, "group": group["group"]} for group in document["groups"] for place in group["positions"]]
-        print_table("where each group would stand", places, PLACE_COLUMNS)
-    print_table(f"{document['mode']} drill of flow {document['flow']}: phases", document["phases"], PHASE_COLUMNS)
-    print_table("groups", document["groups"], GROUP_COLUMNS)
-    print_table("limits", document["limits"], LIMIT_COLUMNS)
-    rto = "never" if document["rto_s"] is None else f"{document['rto_s']:.1f} s"
-    typer.echo(
-        f"{document['written']:,} records written, {document['mirrored']:,} on the target; "
-        f"RPO {document['rpo_records']:,} record(s), {document['rpo_s']:.1f} s; RTO {rto}"
-    )
-    typer.echo("passed" if document["passed"] else "FAILED: a limit was passed, see above")

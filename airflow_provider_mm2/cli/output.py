@@ -54,12 +54,19 @@ def print_table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for column in columns:
         numeric = any(isinstance(row.get(column), (int, float)) for row in rows)
-        table.add_column(column.replace("_", " "), justify="right" if numeric else "left", overflow="fold")
+        title = column.replace("_", " ")
+        # A number that is folded is read as two; where the heading is the longer one, it is what breaks.
+        whole = numeric and len(title) <= max(len(_cell(row.get(column))) for row in rows)
+        table.add_column(title, justify="right" if numeric else "left", overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(_cell(row.get(column)) for column in columns))
+    Console(highlight=False, markup=False, width=table_width()).print(table)
+
+
+def table_width() -> int:
+    """Columns that a table may have."""
     # A pipe has no width of its own, and a topic's name folded at 80 columns cannot be searched for.
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    Console(highlight=False, markup=False, width=width).print(table)
+    return Console().width if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def _cell(value: object) -> str:
