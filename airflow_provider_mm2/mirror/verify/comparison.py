@@ -16,7 +16,7 @@ from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.by_map import MapWalk, OnRecord
 from airflow_provider_mm2.mirror.verify.by_order import OrderWalk
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
-from airflow_provider_mm2.mirror.verify.findings import Side
+from airflow_provider_mm2.mirror.verify.findings import KEPT, Side
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.part_state import Standpoint, compared_of, state_json
 from airflow_provider_mm2.mirror.verify.report import PartResult
@@ -62,6 +62,7 @@ class Comparison:
     :param work: who does the hashing.
     :param memory: where it is remembered how far it is; None: nowhere.
     :param copies: what is held against the source in place of what the target is asked for; None: it is asked.
+    :param kept: how many mismatches of a partition are listed.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Comparison:
         work: Work,
         memory: Memory | None = None,
         copies: TargetRead | None = None,
+        kept: int = KEPT,
     ) -> None:
         self._pair = pair
         self._tick = tick
@@ -79,6 +81,7 @@ class Comparison:
         self._work = work
         self._memory = memory
         self._copies = copies
+        self._kept = kept
         self._began = self._told = time.monotonic()
         self._records = self._found = 0
 
@@ -130,7 +133,7 @@ class Comparison:
             cluster, place = self._place(part, side)
             return cluster.log_offsets([place])[place].start
 
-        return compared_of(part, state, self._work, start_now)
+        return compared_of(part, state, self._work, start_now, self._kept)
 
     def _result(self, part: Part, compared: Compared, digests: tuple[str, str] | None) -> PartResult:
         self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)

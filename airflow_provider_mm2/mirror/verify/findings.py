@@ -151,12 +151,25 @@ class Tally:
 
 
 class Findings:
-    """The mismatches of one partition in the order in which they were found, the first ``KEPT`` of them listed."""
+    """The mismatches of one partition in the order in which they were found, the first of them listed.
 
-    def __init__(self, partition: TopicPartition, listed: list[Mismatch] | None = None, left_out: int = 0) -> None:
+    :param kept: how many are listed.
+    """
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        listed: list[Mismatch] | None = None,
+        left_out: int = 0,
+        *,
+        kept: int = KEPT,
+    ) -> None:
         self.partition = partition
         self.listed = listed or []
         self.left_out = left_out
+        self.left_records = Counter[Kind]()
+        """Records of those that are not listed, by kind; after a resume those of this process alone."""
+        self._kept = kept
 
     def add(
         self,
@@ -176,10 +189,11 @@ class Findings:
         joined = self.listed[-1].joined(found) if self.listed and not self.left_out else None
         if joined is not None:
             self.listed[-1] = joined
-        elif len(self.listed) < KEPT:
+        elif len(self.listed) < self._kept:
             self.listed.append(found)
         else:
             self.left_out += 1
+            self.left_records[kind] += records
 
     def move(self, source: Span, target: Span, records: int, detail: str) -> bool:
         """Take records that turned up later as moved, if they were told as missing; whether they were."""

@@ -9,7 +9,7 @@ from typing import Any
 from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.digest import Digests
-from airflow_provider_mm2.mirror.verify.findings import Findings, Mismatch, Side, Tally
+from airflow_provider_mm2.mirror.verify.findings import KEPT, Findings, Mismatch, Side, Tally
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
 
@@ -40,20 +40,21 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
 
 
 def compared_of(
-    part: Part, state: Mapping[str, Any] | None, work: Work, start_now: Callable[[Side], int]
+    part: Part, state: Mapping[str, Any] | None, work: Work, start_now: Callable[[Side], int], kept: int = KEPT
 ) -> tuple[Compared, Standpoint]:
     """A partition to go on with, or to begin.
 
     :param work: who does the hashing.
     :param start_now: tells where a log begins by now.
+    :param kept: how many mismatches are listed.
     """
     if state is None:
-        tally, findings, digests = Tally.empty(), Findings(part.source), Digests(work=work)
+        tally, findings, digests = Tally.empty(), Findings(part.source, kept=kept), Digests(work=work)
         at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
     else:
         tally = Tally.from_json(state["tally"])
         listed = [Mismatch.from_json(row) for row in state["mismatches"]]
-        findings = Findings(part.source, listed, state["left_out"])
+        findings = Findings(part.source, listed, state["left_out"], kept=kept)
         source, target = (bytes.fromhex(chain) for chain in state["chains"])
         digests = Digests(source, target, work)
         at = Standpoint(source=state["source"], target=state["target"], matched=state["matched"])
