@@ -13,12 +13,12 @@ from dataclasses import replace
 from airflow_provider_mm2.mirror.clusters.applications import CopyRead, CopyReaders
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.drill.alone import alone
-from airflow_provider_mm2.mirror.drill.beyond import Beyond, SourceLeft
+from airflow_provider_mm2.mirror.drill.beyond import Counted, LogCount, count_all
 from airflow_provider_mm2.mirror.drill.copies import Copies
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, copy_group, drill_flow
 from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder, GamePlan, make_plan
 from airflow_provider_mm2.mirror.drill.game_report import game_report
-from airflow_provider_mm2.mirror.drill.places import Outcome, Place, as_far_as_read, judge
+from airflow_provider_mm2.mirror.drill.places import Lost, Outcome, Place, as_far_as_read, judge, lost_until, nowhere
 from airflow_provider_mm2.mirror.drill.report import DrillReport
 from airflow_provider_mm2.mirror.drill.stage import Clock
 from airflow_provider_mm2.mirror.drill.traces import Traces
@@ -31,6 +31,8 @@ from airflow_provider_mm2.mirror.verify.comparison import Comparison, TargetRead
 from airflow_provider_mm2.mirror.verify.later import Now
 from airflow_provider_mm2.mirror.verify.scope import Part
 
+KEPT = 10_000
+"""Mismatches of one partition that are told apart by what they mean for a group; of further ones the kind counts."""
 
 class GameDay:
     """One game day of one flow.
@@ -83,12 +85,12 @@ class GameDay:
         )
         with held as self._tick:
             cut_ms = now_ms()
-            plan, outcomes, left = self._perform(order)
+            plan, outcomes, counted = self._perform(order)
         return game_report(
             self.flow,
             plan,
             outcomes,
-            left,
+            counted,
             started_ms=started_ms,
             cut_ms=cut_ms,
             phases=self._clock.phases,
@@ -98,14 +100,14 @@ class GameDay:
             warnings=warn_of_syncs(self._real, self._pair.source),
         )
 
-    def _perform(self, order: GameDayOrder) -> tuple[GamePlan, list[Outcome], dict[TopicPartition, Beyond]]:
+    def _perform(self, order: GameDayOrder) -> tuple[GamePlan, list[Outcome], Counted]:
         with self._clock.phase("plan and translate", counts_for_rto=True):
             plan = make_plan(self._real, self._pair, order, self._tick)
             self._check_groups(plan)
         with self._clock.phase("commit copies", counts_for_rto=True):
             self._copies.tick = self._tick
             self._copies.commit(plan)
-        source = SourceLeft(self._pair.source, plan.source_logs, self._tick, limit=order.limit_records)
+        source = LogCount(self._pair.source, plan.source_logs, self._tick, limit=order.limit_records)
         with self._clock.phase("read and compare"):
             outcomes = [
                 outcome
@@ -113,33 +115,38 @@ class GameDay:
                 for name, found in read.items()
                 for outcome in self._outcomes(plan.places[name], found, source)
             ]
+            outcomes += [
+                nowhere(each, _lost(each.source, each.stands, each.part, source))
+                for found in plan.unplaced.values()
+                for each in found
+            ]
         with self._clock.phase("what is not mirrored"):
-            ends = {part.source: part.end for part in plan.mirrored}
-            left = {part: source.between(part, ends.get(part, 0)) for part in plan.source_logs}
-        return plan, outcomes, left
+            there = LogCount(self._pair.target, plan.target_logs, self._tick, limit=order.limit_records)
+            counted = count_all(plan, source, there)
+        return plan, outcomes, counted
 
     def _check_groups(self, plan: GamePlan) -> None:
         for name, move in plan.moves.items():
             if move.problem:
                 raise DrillFailed(flow=self._real.name, phase=self._clock.now, problem=f"group {name}: {move.problem}")
 
-    def _outcomes(self, places: Sequence[Place], found: CopyRead, source: SourceLeft) -> Iterator[Outcome]:
+    def _outcomes(self, places: Sequence[Place], found: CopyRead, source: LogCount) -> Iterator[Outcome]:
         for place in places:
             read, is_cut = found.columns.get(place.part.target, ()), place.part.target in found.cut
             part = as_far_as_read(place, read, is_cut=is_cut)
-            comparison = Comparison(self._pair, self._tick, no_report, Now(), copies=_copies(read))
+            comparison = Comparison(self._pair, self._tick, no_report, Now(), copies=_copies(read), kept=KEPT)
             result = comparison.whole(part)
-            lost = self._lost(place, source)
-            yield judge(place, part, read, result, lost=lost, is_cut=is_cut)
+            lost = Lost() if place.stands is None else _lost(part.source, place.stands, place.part, source)
+            yield judge(place, part, read, result, outside=lost, is_cut=is_cut)
 
-    @staticmethod
-    def _lost(place: Place, source: SourceLeft) -> int:
-        """Records outside the mirrored range, on either end, that the group has not read."""
-        if place.stands is None:
-            return 0
-        at, end = place.part.source, place.offset_map.source_end
-        before = source.between(at, place.stands, min(place.lost_until, end))
-        return before.records + source.between(at, max(place.stands, end)).records
+
+def _lost(at: TopicPartition, stands: int, part: Part | None, source: LogCount) -> Lost:
+    """Records outside the mirrored range, on either end, that a group has not read."""
+    if part is None or part.offset_map is None:
+        return Lost(beyond=source.between(at, stands).records)
+    end = part.offset_map.source_end
+    expired = source.between(at, stands, min(lost_until(part), end))
+    return Lost(expired=expired.records, beyond=source.between(at, max(stands, end)).records)
 
 
 def _copies(read: Sequence[Columns]) -> TargetRead:

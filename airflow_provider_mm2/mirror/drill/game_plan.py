@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.drill.places import Place, place_of
+from airflow_provider_mm2.mirror.drill.places import Place, Unplaced, place_of
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, GroupsNotMirrored, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupKind, GroupOffsets
@@ -21,6 +21,8 @@ from airflow_provider_mm2.mirror.state.gate import check_open
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder, scope_by_map
 
 LIMIT_RECORDS = 10_000
+
+SINCE = "committed on the source since the last run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +45,32 @@ class GamePlan:
 
     :param moves: groups as a failover would move them, those without a position on the topics left out.
     :param places: by group, where it would have a position.
+    :param unplaced: by group, where it stands on the source and would have none.
     :param mirrored: the partitions that are mirrored.
     :param source_logs: every partition of these topics that the source has.
+    :param target_logs: of those that are mirrored.
     :param protocols: the group protocol of each group's members.
     """
 
     plan: Plan
     moves: Mapping[str, GroupMove]
     places: Mapping[str, tuple[Place, ...]]
+    unplaced: Mapping[str, tuple[Unplaced, ...]]
     mirrored: tuple[Part, ...]
     source_logs: Mapping[TopicPartition, LogOffsets]
+    target_logs: Mapping[TopicPartition, LogOffsets]
     protocols: Mapping[str, str]
     warnings: tuple[str, ...]
+
+    @property
+    def furthest(self) -> dict[TopicPartition, int]:
+        """The source offset up to which some group has read each partition."""
+        stands = [(each.part.source, each.stands) for found in self.places.values() for each in found]
+        stands += [(each.source, each.stands) for found in self.unplaced.values() for each in found]
+        found: dict[TopicPartition, int] = {}
+        for part, offset in stands:
+            found[part] = max(found.get(part, 0), offset or 0)
+        return found
 
 
 def make_plan(flow: MirrorFlow, pair: ClusterPair, order: GameDayOrder, tick: Tick) -> GamePlan:
@@ -83,14 +99,18 @@ def make_plan(flow: MirrorFlow, pair: ClusterPair, order: GameDayOrder, tick: Ti
     if without or not moves:
         raise GroupsNotMirrored(flow=flow.name, groups=without or ("of the whole flow",), topics=topics)
     scope = scope_by_map(flow, pair, VerifyOrder(topics=order.topics), tick)  # later, so it has all that the plan has
-    now, warnings = _positions_now(pair, moves, tick)
+    now, warnings = _positions_now(pair, moves, topics, tick)
+    source_logs = _source_logs(pair, topics)
+    places = _places(moves, now, scope.parts, source_logs)
     kinds = {listed.name: listed.kind for listed in pair.source.list_groups()}
     return GamePlan(
         plan=plan,
         moves=moves,
-        places=_places(moves, now, scope.parts),
+        places=places,
+        unplaced={name: tuple(_unplaced(move, now[name], places[name], scope.parts)) for name, move in moves.items()},
         mirrored=scope.parts,
-        source_logs=_source_logs(pair, topics),
+        source_logs=source_logs,
+        target_logs=pair.target.log_offsets([part.target for part in scope.parts]),
         protocols={
             name: "consumer" if kinds.get(name) is GroupKind.CONSUMER else GroupKind.CLASSIC.value for name in moves
         },
@@ -103,22 +123,51 @@ def _has_position(move: GroupMove) -> bool:
 
 
 def _places(
-    moves: Mapping[str, GroupMove], now: Mapping[str, Mapping[TopicPartition, int]], mirrored: tuple[Part, ...]
+    moves: Mapping[str, GroupMove],
+    now: Mapping[str, Mapping[TopicPartition, int]],
+    mirrored: tuple[Part, ...],
+    logs: Mapping[TopicPartition, LogOffsets],
 ) -> dict[str, tuple[Place, ...]]:
     parts = {part.source: part for part in mirrored}
-    return {
-        name: tuple(
-            place
-            for each in move.parts
-            if each.source in parts
-            and (place := place_of(name, each, now[name].get(each.source), parts[each.source])) is not None
+
+    def places(name: str, move: GroupMove) -> Iterator[Place]:
+        for each in move.parts:
+            if each.source in parts and each.source in logs:
+                at = now[name].get(each.source)
+                place = place_of(name, each, at, parts[each.source], logs[each.source].end)
+                yield from () if place is None else (place,)
+
+    return {name: tuple(places(name, move)) for name, move in moves.items()}
+
+
+def _unplaced(
+    move: GroupMove, now: Mapping[TopicPartition, int], places: Sequence[Place], mirrored: tuple[Part, ...]
+) -> Iterator[Unplaced]:
+    """Where a group stands on the source and would stand nowhere on the target; ``now``: on these topics."""
+    parts, planned = {part.source: part for part in mirrored}, {part.source: part for part in move.parts}
+    placed = {place.part.source for place in places}
+    for source in sorted({*planned, *now} - placed):
+        known = planned.get(source)
+        seen = None if known is None else known.source_offset
+        stands = now.get(source, seen)
+        if stands is None or (known is not None and known.target is None):
+            continue
+        reason = None if known is None or seen is None else known.reason
+        if reason is None:
+            reason = SINCE if source in parts else Reason.NOT_YET.value
+        yield Unplaced(
+            group=move.group,
+            source=source,
+            now=now.get(source),
+            stands=stands,
+            part=parts.get(source),
+            reason=reason,
+            is_planned=known is not None,
         )
-        for name, move in moves.items()
-    }
 
 
 def _positions_now(
-    pair: ClusterPair, moves: Mapping[str, GroupMove], tick: Tick
+    pair: ClusterPair, moves: Mapping[str, GroupMove], topics: tuple[str, ...], tick: Tick
 ) -> tuple[dict[str, Mapping[TopicPartition, int]], list[str]]:
     """Where the groups stand on the source by now; one that cannot be asked is taken as it was last seen."""
     found: dict[str, Mapping[TopicPartition, int]] = {}
@@ -126,7 +175,8 @@ def _positions_now(
     for name, answer in pair.source.group_offsets(sorted(moves), tick, stable=False).items():
         if isinstance(answer, MirrorError):
             warnings.append(f"group {name}: taken as the last run saw it: {answer.first_line}")
-        found[name] = answer.offsets if isinstance(answer, GroupOffsets) else {}
+        offsets = answer.offsets if isinstance(answer, GroupOffsets) else {}
+        found[name] = {part: offset for part, offset in offsets.items() if part.topic in topics}
     return found, warnings
 
 
@@ -144,16 +194,16 @@ def is_unused(part: PartMove) -> bool:
 
 def warnings_of(plan: GamePlan) -> tuple[str, ...]:
     """Positions that a failover would not give, or not exactly; what a group never committed is told elsewhere."""
-    told: list[str] = []
-    for name, move in plan.moves.items():
-        for part in move.parts:
-            if part.target is None or is_unused(part):
-                continue
-            if part.offset is None:
-                told.append(
-                    f"group {name}, {part.source}: no position on the target ({part.reason}); its consumers would "
-                    "begin where their auto.offset.reset says"
-                )
-            elif not part.exact:
-                told.append(f"group {name}, {part.source}: not exact: {part.reason}")
-    return tuple(told)
+    told = [
+        f"group {name}, {part.source}: not exact: {part.reason}"
+        for name, move in plan.moves.items()
+        for part in move.parts
+        if part.target is not None and part.offset is not None and not part.exact
+    ]
+    without = [
+        f"group {name}, {each.source}: no position on the target ({each.reason}); its consumers would "
+        "begin where their auto.offset.reset says"
+        for name, found in plan.unplaced.items()
+        for each in found
+    ]
+    return (*without, *told)

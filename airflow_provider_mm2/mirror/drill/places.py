@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_mm2.mirror.model import Columns
+from airflow_provider_mm2.mirror.drill.once import Met, span_of
+from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.recovery.record import PartMove
-from airflow_provider_mm2.mirror.verify.findings import Kind, Side
+from airflow_provider_mm2.mirror.verify.findings import Kind, Side, Tally
 from airflow_provider_mm2.mirror.verify.report import PartResult
 from airflow_provider_mm2.mirror.verify.scope import Part
 
@@ -25,6 +26,7 @@ class Place:
     :param move: as a failover would plan it.
     :param now: where the group stands on the source by now; None: nowhere.
     :param part: the partition on both sides from there on.
+    :param source_end: where the source's log ends.
     """
 
     group: str
@@ -32,6 +34,7 @@ class Place:
     now: int | None
     part: Part
     offset_map: OffsetMap
+    source_end: int
 
     @property
     def stands(self) -> int | None:
@@ -48,27 +51,49 @@ class Place:
         """Where on the target it would read neither again nor skip anything; None: it stands nowhere."""
         return None if self.stands is None else self.offset_map.to_target(self._mapped(self.stands))
 
-    @property
-    def lost_until(self) -> int:
-        """The source offset from which what was mirrored is still on the target.
-
-        What lies before the map's begin was not mirrored, and what the target's retention took is gone.
-        """
-        kept = self.offset_map.to_source(min(self.part.starts[Side.TARGET], self.offset_map.target_end))
-        return max(self.offset_map.kept_from, kept) if self.part.starts[Side.TARGET] else self.offset_map.kept_from
-
     def _mapped(self, offset: int) -> int:
         return min(max(offset, self.offset_map.kept_from), self.offset_map.source_end)
 
 
-def place_of(group: str, move: PartMove, now: int | None, mirrored: Part) -> Place | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unplaced:
+    """A group that stands on a partition of the source and would have no position on the target.
+
+    :param now: where it stands by now; None: nowhere any more.
+    :param stands: that, or where it was last seen.
+    :param part: the partition on both sides; None: it is not mirrored.
+    :param is_planned: whether the last run knew the group there.
+    """
+
+    group: str
+    source: TopicPartition
+    now: int | None
+    stands: int
+    part: Part | None
+    reason: str
+    is_planned: bool
+
+
+def lost_until(part: Part) -> int:
+    """The source offset from which what was mirrored is still on the target.
+
+    What lies before the map's begin was not mirrored, and what the target's retention took is gone.
+    """
+    offset_map, start = part.offset_map, part.starts[Side.TARGET]
+    if offset_map is None:
+        return 0
+    kept = offset_map.to_source(min(start, offset_map.target_end))
+    return max(offset_map.kept_from, kept) if start else offset_map.kept_from
+
+
+def place_of(group: str, move: PartMove, now: int | None, mirrored: Part, source_end: int) -> Place | None:
     """A group's place on a mirrored partition; None where a failover would give it none."""
     offset_map = mirrored.offset_map
     if move.offset is None or offset_map is None:
         return None
     start = offset_map.to_source(min(move.offset, offset_map.target_end))
     part = replace(mirrored, start=start, target_start=move.offset)
-    return Place(group=group, move=move, now=now, part=part, offset_map=offset_map)
+    return Place(group=group, move=move, now=now, part=part, offset_map=offset_map, source_end=source_end)
 
 
 def as_far_as_read(place: Place, read: Sequence[Columns], *, is_cut: bool) -> Part:
@@ -80,62 +105,139 @@ def as_far_as_read(place: Place, read: Sequence[Columns], *, is_cut: bool) -> Pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Records outside the range that was compared that a group has not read and that are not on the target.
+
+    :param expired: they were mirrored and are gone there, or lie before where the mirror began.
+    :param beyond: not mirrored yet.
+    """
+
+    expired: int = 0
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a group would meet on one partition.
 
+    :param now: where it stands on the source by now; None: nowhere.
     :param compared: records of the source that were held against what the copy read.
     :param read: records that the copy read.
-    :param lost: records that the group has not read and that are not on the target.
+    :param outside: what the group has not read and the target has not, outside what was compared; ``gone``: inside it.
     :param repeated: records that it has read on the source and would read again.
     :param skipped: records on the target that it has not read and would never read.
     :param unlike: records that one side has and the other has not, or has otherwise.
     :param digest: of what was read, which both sides have alike; None: they have not, or nothing was read.
     :param is_cut: a limit ended the reading.
+    :param reasons: why it has no exact position or none at all, and what could not be compared.
     :param told: what is not as it should be, in words.
     """
 
-    place: Place
-    compared: int
-    read: int
-    lost: int
-    repeated: int
-    skipped: int
-    reordered: int
-    unlike: int
-    digest: str | None
-    is_cut: bool
+    group: str
+    source: TopicPartition
+    now: int | None
+    compared: int = 0
+    read: int = 0
+    outside: Lost
+    gone: Met
+    repeated: int = 0
+    skipped: int = 0
+    reordered: int = 0
+    unlike: Met
+    digest: str | None = None
+    is_cut: bool = False
+    reasons: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
 
+    @property
+    def lost(self) -> int:
+        """Records that the group has not read and that are not on the target."""
+        return self.outside.expired + self.outside.beyond + self.gone.records
 
-def judge(place: Place, part: Part, read: Sequence[Columns], result: PartResult, *, lost: int, is_cut: bool) -> Outcome:
+
+def judge(
+    place: Place, part: Part, read: Sequence[Columns], result: PartResult, *, outside: Lost, is_cut: bool
+) -> Outcome:
     """What came of a group's copy on one partition.
 
     :param part: what was compared.
-    :param lost: records outside the mirrored range that the group has not read.
     """
-    listed = result.findings.listed
-    again = sum(found.records for found in listed if found.kind in AGAIN)
-    reordered = sum(found.records for found in listed if found.kind is Kind.REORDERED)
-    gone = sum(found.records for found in listed if found.kind in GONE and not _was_read(found.source, place.stands))
-    every = sum(found.records for found in listed) + result.findings.left_out
-    digests = result.digests
+    findings, digests, met = result.findings, result.digests, _Sorted(result, part, place.stands)
     return Outcome(
-        place=place,
+        group=place.group,
+        source=part.source,
+        now=place.now,
         compared=result.tally.records,
         read=sum(map(len, read)),
-        lost=lost + gone,
-        repeated=again + _read_again(place, part, read, is_cut=is_cut),
+        outside=outside,
+        gone=met.gone(),
+        repeated=met.count(AGAIN) + _read_again(place, part, read, is_cut=is_cut),
         skipped=_skipped(place),
-        reordered=reordered,
-        unlike=every - again - reordered,
+        reordered=met.count((Kind.REORDERED,)),
+        unlike=met.unlike(),
         digest=digests[0] if digests is not None and digests[0] == digests[1] and any(map(len, read)) else None,
         is_cut=is_cut,
-        told=tuple(f"group {place.group}: {found.told}" for found in listed[:TOLD]),
+        reasons=tuple(_reasons(place, result.tally)),
+        told=tuple(f"group {place.group}: {found.told}" for found in findings.listed[:TOLD]),
     )
 
 
-def _was_read(source: tuple[int, int] | None, stands: int | None) -> bool:
-    return source is not None and stands is not None and source[1] <= stands
+def nowhere(unplaced: Unplaced, outside: Lost) -> Outcome:
+    """What becomes of a group that has no position on the target: nothing is read for it, and nothing compared."""
+    nothing = Met(starts=dict.fromkeys(Side, 0), ends=dict.fromkeys(Side, 0))
+    return Outcome(
+        group=unplaced.group,
+        source=unplaced.source,
+        now=unplaced.now,
+        outside=outside,
+        gone=nothing,
+        unlike=nothing,
+        reasons=(unplaced.reason,),
+    )
+
+
+def _reasons(place: Place, tally: Tally) -> Iterator[str]:
+    if place.move.reason is not None:
+        yield place.move.reason
+    if place.stands is not None and place.stands > place.source_end:
+        yield f"it stands at {place.stands:,}, and the source's log ends at {place.source_end:,}"
+    for name, count in (("retention", tally.expired[Side.SOURCE]), ("compaction", tally.compacted[Side.SOURCE])):
+        if count:
+            yield f"{name} at the source took {count:,} record(s) that are on the target: not compared"
+
+
+class _Sorted:
+    """The mismatches of a partition by what they mean for one group."""
+
+    def __init__(self, result: PartResult, part: Part, stands: int | None) -> None:
+        self._listed = result.findings.listed
+        self._left = result.findings.left_records
+        self._part = part
+        self._since = max(part.start, stands or 0)
+
+    def count(self, kinds: Sequence[Kind]) -> int:
+        """Records of these kinds."""
+        return sum(found.records for found in self._listed if found.kind in kinds) + self._left_of(kinds)
+
+    def gone(self) -> Met:
+        """Records that are not on the target and that the group has not read."""
+        found = (span_of(each, self._since) for each in self._listed if each.kind in GONE)
+        return self._met((each for each in found if each[-1]), self._left_of(GONE), self._since)
+
+    def unlike(self) -> Met:
+        """Records that one side has and the other has not, or has otherwise."""
+        kinds = [kind for kind in Kind if kind not in (*AGAIN, Kind.REORDERED)]
+        found = (span_of(each) for each in self._listed if each.kind in kinds)
+        return self._met(found, self._left_of(kinds), self._part.start)
+
+    def _left_of(self, kinds: Sequence[Kind]) -> int:
+        return sum(self._left[kind] for kind in kinds)
+
+    def _met(self, spans: Iterable[tuple[Side, int, int, int]], left: int, start: int) -> Met:
+        part = self._part
+        starts = {Side.SOURCE: start, Side.TARGET: part.target_start}
+        ends = {Side.SOURCE: part.end, Side.TARGET: part.target_end}
+        return Met(starts=starts, ends=ends, spans=tuple(spans), left=left)
 
 
 def _read_again(place: Place, part: Part, read: Sequence[Columns], *, is_cut: bool) -> int:

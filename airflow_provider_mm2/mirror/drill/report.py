@@ -65,8 +65,8 @@ class Played:
 class GroupPlace:
     """Where a group stood on one partition on the source, and where it went on on the target.
 
-    :param reason: why it has no position there, or none that is exact; in the words of a failover.
-    :param played: what it met there; None in a drill, and where it has no position.
+    :param reason: why the target's place is not exact, or is none, and what of it could not be compared; None: all is.
+    :param played: what it met there; None in a drill, and where it stands nowhere.
     """
 
     group: str
@@ -111,6 +111,7 @@ class DrillReport:
 
     :param lost_ms: timestamps of acknowledged records that are not on the target.
     :param lost_count: how many these are, where not all of them were read.
+    :param gone: further records that groups have not read: the target had them, or they lie before the mirror's begin.
     :param unlike: records that a game day found otherwise on the target than on the source.
     :param window_ms: records stamped before this are all on the target, as the failover said; None: it claimed nothing.
     :param first_read_ms: when each group read its first record on the target; in a game day those alone that have
@@ -137,13 +138,19 @@ class DrillReport:
     left_behind: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     lost_count: int | None = None
+    gone: int = 0
     unlike: int = 0
     ready_ms: int | None = None
     home: Home | None = None
 
     @property
+    def lost(self) -> int:
+        """Records that are lost to somebody: those not mirrored, and what of the others a group would never read."""
+        return self.rpo_records + self.gone
+
+    @property
     def rpo_records(self) -> int:
-        """Acknowledged records that are not on the target."""
+        """Acknowledged records that were not mirrored."""
         return len(self.lost_ms) if self.lost_count is None else self.lost_count
 
     @property
@@ -172,8 +179,10 @@ class DrillReport:
         given = self.limits_given
         is_planned, is_game_day = self.mode == "planned", self.mode == GAME_DAY
         if is_planned or given.lost is not None:
-            yield Limit(name="lost", limit=given.lost or 0, value=self.rpo_records)
+            yield Limit(name="lost", limit=given.lost or 0, value=self.lost)
         if is_game_day:
+            # What was mirrored once is not in the window of what a failover may lose.
+            yield Limit(name="lost outside the window", limit=given.lost or 0, value=self.gone)
             yield Limit(name="unlike the source", limit=0, value=self.unlike)
         else:
             yield Limit(name="lost outside the window", limit=0, value=self.lost_outside_window)
@@ -207,7 +216,7 @@ class DrillReport:
             "flow": self.flow,
             "mode": self.mode,
             "passed": self.passed,
-            "lost": self.rpo_records,
+            "lost": self.lost,
             **sums,
             "rpo_records": self.rpo_records,
             "rpo_s": self.rpo_s,

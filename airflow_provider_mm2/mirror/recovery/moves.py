@@ -188,14 +188,16 @@ def differences(approved: Mapping[str, GroupMove], found: Mapping[str, GroupMove
 NOTHING_LOST = "nothing: the source stood still, and was mirrored to its end"
 
 
-def loss_window(plan: Plan, *, drained: bool = False) -> str:
+def loss_window(plan: Plan, *, drained: bool = False, known: int | None = None) -> str:
     """What may not be on the target, in a sentence.
 
     :param drained: whether the source was mirrored to its end while nobody wrote to it.
+    :param known: how many records groups have read that are not there, where the source was asked; None: by the plan.
     """
-    if drained and not plan.known_missing:
+    known = plan.known_missing if known is None else known
+    if drained and not known:
         return NOTHING_LOST
-    missing = f"; {plan.known_missing:,} of them are known, since groups have read them" if plan.known_missing else ""
+    missing = f"; {known:,} of them are known, since groups have read them" if known else ""
     if plan.through_ms is None:
         return f"records that were not mirrored: nothing can be claimed of their times{missing}"
     return f"records stamped at {show(plan.through_ms)} or later that were not mirrored{missing}"
