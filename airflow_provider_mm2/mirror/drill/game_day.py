@@ -22,7 +22,7 @@ from airflow_provider_mm2.mirror.drill.places import Lost, Outcome, Place, as_fa
 from airflow_provider_mm2.mirror.drill.report import DrillReport
 from airflow_provider_mm2.mirror.drill.stage import Clock
 from airflow_provider_mm2.mirror.drill.traces import Traces
-from airflow_provider_mm2.mirror.errors import DrillFailed
+from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
@@ -33,6 +33,10 @@ from airflow_provider_mm2.mirror.verify.scope import Part
 
 KEPT = 10_000
 """Mismatches of one partition that are told apart by what they mean for a group; of further ones the kind counts."""
+
+FREE_S = 10.0
+"""How long a game day that is refused waits for the lease: a group that is free is joined within seconds."""
+
 
 class GameDay:
     """One game day of one flow.
@@ -69,7 +73,11 @@ class GameDay:
         :raises MirrorError: it cannot be held; see ``make_plan``.
         """
         started_ms = now_ms()
-        names = make_plan(self._real, self._pair, order, self._tick).moves  # refused before anything is made
+        try:
+            names = make_plan(self._real, self._pair, order, self._tick).moves  # refused before anything is made
+        except MirrorError:
+            self._take_away()
+            raise
         order = replace(order, groups=tuple(names))
         copies = frozenset(copy_group(self.flow, name) for name in names)
         traces = Traces(flow=self.flow, pair=self._pair, tick=self._tick, groups=copies)
@@ -99,6 +107,29 @@ class GameDay:
             left_behind=tuple(left_behind),
             warnings=warn_of_syncs(self._real, self._pair.source),
         )
+
+    def _take_away(self) -> None:
+        """Take away what a dead drill left, if nobody is at work: what is refused once may be refused for ever."""
+        flow = self.flow.model_copy(update={"lease_wait_s": min(self.flow.lease_wait_s, FREE_S)})
+        traces = Traces(flow=flow, pair=self._pair, tick=self._tick, groups=frozenset())
+        try:
+            if any(names for kinds in traces.left().values() for names in kinds.values()):
+                still_there: list[str] = []
+                held = alone(
+                    traces,
+                    owner=self._owner,
+                    tick=self._tick,
+                    clock=Clock(report=self._report),
+                    report=self._report,
+                    leave=_nobody,
+                    left=still_there,
+                )
+                with held:
+                    self._report("taking away what a drill left")
+                if still_there:
+                    self._report(f"not all that a drill left could be taken away: {', '.join(still_there)}")
+        except MirrorError as error:
+            self._report(f"what a drill left was not taken away: {error.first_line}")
 
     def _perform(self, order: GameDayOrder) -> tuple[GamePlan, list[Outcome], Counted]:
         with self._clock.phase("plan and translate", counts_for_rto=True):
@@ -138,6 +169,10 @@ class GameDay:
             result = comparison.whole(part)
             lost = Lost() if place.stands is None else _lost(part.source, place.stands, place.part, source)
             yield judge(place, part, read, result, outside=lost, is_cut=is_cut)
+
+
+def _nobody() -> None:
+    """Nobody is at work who were to be stopped."""
 
 
 def _lost(at: TopicPartition, stands: int, part: Part | None, source: LogCount) -> Lost:

@@ -298,14 +298,57 @@ class Deadly(FakeCopyReaders):
         raise Killed
 
 
-def test_a_dead_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The copies that a dead game day left the next one takes away."""
-    world = GameWorld()
-    before = world.there()
+def leave_dead(world: GameWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold one that dies and leaves all it made."""
     with monkeypatch.context() as dead:
         dead.setattr("airflow_provider_mm2.mirror.drill.traces.Traces.clean", lambda *_, **__: None)
         with pytest.raises(Killed):
             world.game_day(readers=Deadly(world.pair.eu))
     assert "mm2-drill.f.copy.app" in world.pair.eu.groups
+
+
+def test_a_dead_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies that a dead game day left the next one takes away."""
+    world = GameWorld()
+    before = world.there()
+    leave_dead(world, monkeypatch)
     assert world.game_day().passed
     assert world.there() == before
+
+
+def drills_left(world: GameWorld) -> list[str]:
+    """Topics and groups of drills on the target."""
+    return sorted(name for name in (*world.pair.eu.topics, *world.pair.eu.groups) if "drill" in name)
+
+
+def test_a_refused_one_takes_away_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is refused takes a dead one's copies away: once a flow has failed over none is held any more."""
+    world = GameWorld()
+    before = world.there()
+    leave_dead(world, monkeypatch)
+    with pytest.raises(NotOfTheFlow):
+        world.game_day(groups=("nobody",))
+    assert world.there() == before
+    leave_dead(world, monkeypatch)
+    world.failover().start(order(skip_repoint=True), approve=True)
+    assert drills_left(world)
+    with pytest.raises(FlowFrozen):
+        world.game_day()
+    assert not drills_left(world)
+
+
+def test_a_refused_one_beside_a_drill_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody is at work with is left to them; the refusal is the one that was to be told."""
+    world = GameWorld()
+    leave_dead(world, monkeypatch)
+    left = drills_left(world)
+    monkeypatch.setattr("airflow_provider_mm2.mirror.drill.game_day.FREE_S", 0.3)
+    other = world.pair.target.membership("mm2.f.drill.lease", "mm2-drill.f.internal", "somebody", 10)
+    other.poll(0)
+    with pytest.raises(NotOfTheFlow):
+        world.game_day(groups=("nobody",))
+    assert drills_left(world) == left
+    other.leave()
+    with pytest.raises(NotOfTheFlow):
+        world.game_day(groups=("nobody",))
+    assert not drills_left(world)
