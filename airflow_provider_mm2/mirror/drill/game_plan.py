@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_mm2.mirror.clusters.naming import HEARTBEATS_TOPIC, policy_of
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.drill.places import Place, Unplaced, place_of
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, GroupsNotMirrored, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -47,7 +49,7 @@ class GamePlan:
     :param places: by group, where it would have a position.
     :param unplaced: by group, where it stands on the source and would have none.
     :param mirrored: the partitions that are mirrored.
-    :param source_logs: every partition of these topics that the source has.
+    :param source_logs: every partition of these topics that the source has, and of those that are not mirrored yet.
     :param target_logs: of those that are mirrored.
     :param protocols: the group protocol of each group's members.
     """
@@ -99,15 +101,18 @@ def make_plan(flow: MirrorFlow, pair: ClusterPair, order: GameDayOrder, tick: Ti
     if without or not moves:
         raise GroupsNotMirrored(flow=flow.name, groups=without or ("of the whole flow",), topics=topics)
     scope = scope_by_map(flow, pair, VerifyOrder(topics=order.topics), tick)  # later, so it has all that the plan has
-    now, warnings = _positions_now(pair, moves, topics, tick)
-    source_logs = _source_logs(pair, topics)
+    source_logs = _source_logs(pair, (*topics, *(() if order.topics else _new_topics(flow, pair, plan))))
+    now, warnings = _positions_now(pair, moves, {part.topic for part in source_logs}, tick)
     places = _places(moves, now, scope.parts, source_logs)
     kinds = {listed.name: listed.kind for listed in pair.source.list_groups()}
     return GamePlan(
         plan=plan,
         moves=moves,
         places=places,
-        unplaced={name: tuple(_unplaced(move, now[name], places[name], scope.parts)) for name, move in moves.items()},
+        unplaced={
+            name: tuple(_unplaced(move, now[name], places[name], scope.parts, source_logs))
+            for name, move in moves.items()
+        },
         mirrored=scope.parts,
         source_logs=source_logs,
         target_logs=pair.target.log_offsets([part.target for part in scope.parts]),
@@ -141,18 +146,24 @@ def _places(
 
 
 def _unplaced(
-    move: GroupMove, now: Mapping[TopicPartition, int], places: Sequence[Place], mirrored: tuple[Part, ...]
+    move: GroupMove,
+    now: Mapping[TopicPartition, int],
+    places: Sequence[Place],
+    mirrored: tuple[Part, ...],
+    logs: Mapping[TopicPartition, LogOffsets],
 ) -> Iterator[Unplaced]:
-    """Where a group stands on the source and would stand nowhere on the target; ``now``: on these topics."""
-    parts, planned = {part.source: part for part in mirrored}, {part.source: part for part in move.parts}
+    """Where a group stands on the source and would stand nowhere on the target."""
+    parts = {part.source: part for part in mirrored}
+    planned = {part.source: part for part in move.parts if part.source in logs}
     placed = {place.part.source for place in places}
     for source in sorted({*planned, *now} - placed):
         known = planned.get(source)
         seen = None if known is None else known.source_offset
         stands = now.get(source, seen)
-        if stands is None or (known is not None and known.target is None):
+        if stands is None:
             continue
-        reason = None if known is None or seen is None else known.reason
+        is_planned = known is not None and known.target is not None
+        reason = known.reason if known is not None and is_planned and seen is not None else None
         if reason is None:
             reason = SINCE if source in parts else Reason.NOT_YET.value
         yield Unplaced(
@@ -162,12 +173,13 @@ def _unplaced(
             stands=stands,
             part=parts.get(source),
             reason=reason,
-            is_planned=known is not None,
+            seen=seen,
+            is_planned=is_planned,
         )
 
 
 def _positions_now(
-    pair: ClusterPair, moves: Mapping[str, GroupMove], topics: tuple[str, ...], tick: Tick
+    pair: ClusterPair, moves: Mapping[str, GroupMove], topics: Collection[str], tick: Tick
 ) -> tuple[dict[str, Mapping[TopicPartition, int]], list[str]]:
     """Where the groups stand on the source by now; one that cannot be asked is taken as it was last seen."""
     found: dict[str, Mapping[TopicPartition, int]] = {}
@@ -178,6 +190,14 @@ def _positions_now(
         offsets = answer.offsets if isinstance(answer, GroupOffsets) else {}
         found[name] = {part: offset for part, offset in offsets.items() if part.topic in topics}
     return found, warnings
+
+
+def _new_topics(flow: MirrorFlow, pair: ClusterPair, plan: Plan) -> list[str]:
+    """Topics of the flow that no run has mirrored yet; heartbeats are left out where its own stand in their place."""
+    known = {HEARTBEATS_TOPIC, *(end.topic for end in plan.topics)}
+    return [
+        name for name in select_topics(flow, policy_of(flow), pair.source.list_topics()).topics if name not in known
+    ]
 
 
 def _source_logs(pair: ClusterPair, topics: tuple[str, ...]) -> Mapping[TopicPartition, LogOffsets]:

@@ -191,12 +191,12 @@ def _group_place(group: str, part: PartMove) -> GroupPlace:
 
 
 def _row_of(unplaced: Unplaced) -> GroupPlace:
-    """A place that the last run did not know of."""
+    """A place that no failover would look for."""
     return GroupPlace(
         group=unplaced.group,
         topic=unplaced.source.topic,
         partition=unplaced.source.partition,
-        source_offset=None,
+        source_offset=unplaced.seen,
         target_offset=None,
         exact=False,
     )

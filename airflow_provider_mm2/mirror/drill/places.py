@@ -62,7 +62,8 @@ class Unplaced:
     :param now: where it stands by now; None: nowhere any more.
     :param stands: that, or where it was last seen.
     :param part: the partition on both sides; None: it is not mirrored.
-    :param is_planned: whether the last run knew the group there.
+    :param seen: where the last run saw it; None: nowhere.
+    :param is_planned: whether a failover would look for its place.
     """
 
     group: str
@@ -71,6 +72,7 @@ class Unplaced:
     stands: int
     part: Part | None
     reason: str
+    seen: int | None
     is_planned: bool
 
 

@@ -115,6 +115,21 @@ def test_a_partition_that_was_added() -> None:
     warning(report, "group app, orders-1: no position on the target (partition not mirrored yet)")
 
 
+def test_a_topic_that_is_new() -> None:
+    """What no run has mirrored yet of a topic that the flow takes is the loss as well; a named topic stands alone."""
+    world = GameWorld()
+    world.pair.us.create_topic("orders-new")
+    world.pair.us.create_topic("else")
+    for topic in ("orders-new", "else"):
+        world.produce(30, topic=topic)
+        world.commit("app", 10, topic=topic)
+    report = world.game_day()
+    (app, _) = report.to_json()["groups"]
+    assert [(place["topic"], place["lost"]) for place in app["positions"]] == [("orders", 0), ("orders-new", 20)]
+    assert report.rpo_records == report.to_json()["lost"] == 30
+    assert world.game_day(topics=("orders",)).rpo_records == 0
+
+
 def test_a_partition_that_was_read_since() -> None:
     """A group's first commit on a mirrored partition since the last run: a failover knows of none."""
     world = GameWorld(partitions=2)
