@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer
 from confluent_kafka import TopicPartition as Part
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
@@ -104,6 +104,25 @@ def test_it_tells_what_the_failover_does(stage: Stage, tmp_path: Path) -> None:
     stage.mm2("failover", "--unplanned", "--apply", "--yes")
     for (group, partition), row in rows.items():
         assert positions(stage.target, group)[stage.remote, partition] == row["target_offset"]
+
+
+def test_behind_an_open_transaction(stage: Stage) -> None:
+    """A hanging transaction on the source hides from readers what was written behind it: it counts, until it ends."""
+    hanging = Producer({**stage.source, "transactional.id": f"hanging-{stage.topic}"})
+    hanging.init_transactions(LIMIT_S)
+    hanging.begin_transaction()
+    for _ in range(10):
+        hanging.produce(stage.topic, b"open", partition=0)
+    assert hanging.flush(LIMIT_S) == 0
+    plain = Producer({**stage.source})
+    for _ in range(7):
+        plain.produce(stage.topic, b"acknowledged", partition=0)
+    assert plain.flush(LIMIT_S) == 0
+    told = stage.mm2("drill", "--game-day")
+    assert (told["rpo_records"], told["lost"]) == (17, 17)
+    assert [text for text in told["warnings"] if "open transaction" in text and text.endswith("up to 17 less")]
+    hanging.abort_transaction(LIMIT_S)
+    assert stage.mm2("drill", "--game-day")["rpo_records"] == 7
 
 
 def test_a_group_that_reads_on(stage: Stage) -> None:
