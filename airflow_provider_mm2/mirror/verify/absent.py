@@ -18,7 +18,8 @@ from hashlib import blake2b
 from typing import Any
 
 from airflow_provider_mm2.mirror.model import Columns
-from airflow_provider_mm2.mirror.verify.findings import Findings, Kind, Side, Tally
+from airflow_provider_mm2.mirror.verify.findings import Kind, Side, Tally
+from airflow_provider_mm2.mirror.verify.strays import Strays
 
 Read = Callable[[Side, int, int | None], Iterator[Columns]]
 """Reads visible records of one side in a range, to the log's present end where the end is None."""
@@ -58,7 +59,7 @@ class Absences:
         starts: Mapping[Side, int],
         compacted: frozenset[Side],
         tally: Tally,
-        findings: Findings,
+        strays: Strays,
         start_now: Callable[[Side], int] | None = None,
     ) -> None:
         self._starts = dict(starts)
@@ -66,7 +67,7 @@ class Absences:
         self._asked = dict.fromkeys(Side, 0.0)
         self._compacted = compacted
         self._tally = tally
-        self._findings = findings
+        self._strays = strays
         self._waiting: dict[Side, dict[bytes, _Missing]] = {side: {} for side in Side}
 
     def is_compacted(self, side: Side) -> bool:
@@ -101,7 +102,7 @@ class Absences:
 
     def _tell(self, side: Side, kind: Kind, here: int, there: int | None, records: int, detail: str) -> None:
         source, target = (there, here) if side is Side.SOURCE else (here, there)
-        self._findings.add(kind, source=source, target=target, records=records, detail=detail)
+        self._strays.add(kind, source=source, target=target, records=records, detail=detail)
 
     def _remember(self, side: Side, columns: Columns, there: int | None) -> None:
         waiting = self._waiting[side]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 from airflow_provider_mm2.mirror.model import Columns, Row
@@ -12,15 +13,14 @@ from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.digest import Digests
 from airflow_provider_mm2.mirror.verify.findings import Findings, Kind, Side, Tally, changed_detail
 from airflow_provider_mm2.mirror.verify.resync import RUN, Difference, Stretch, find_alike, tell_apart
+from airflow_provider_mm2.mirror.verify.strays import ELSEWHERE, NOT_THERE, Strays
 
 WINDOWS = (1_000, 10_000, 100_000)
 """Records of each side that are looked at for a place from which both are alike again."""
 
 WINDOW_BYTES = 64 * 1024 * 1024
 
-NOT_THERE = "it is not on the target"
 NOT_AT_SOURCE = "it is not at the source"
-ELSEWHERE = "it lies at another place among the records beside it"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,6 +32,7 @@ class Compared:
 
     tally: Tally
     findings: Findings
+    strays: Strays
     digests: Digests
     absences: Absences
     starts: Mapping[Side, int]
@@ -110,76 +111,87 @@ class Window:
         raise IndexError(place)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """Offsets that a look ahead must not pass, None for no such."""
+Ends = Callable[[Sequence[Columns]], int | None]
+"""The offset that a look ahead must not pass, given what lies there; None for no such."""
 
-    source: int | None = None
-    target: int | None = None
+
+def no_end(columns: Sequence[Columns]) -> None:
+    """A look ahead may go as far as there are records."""
 
 
 def find_end(
-    source: Cursor, target: Cursor, ends: Ends, run: int = RUN
+    source: Cursor, target: Cursor, run: int = RUN, *, ends: tuple[Ends, Ends] = (no_end, no_end), near: bool = False
 ) -> tuple[Window, Window, tuple[int, int] | None]:
-    """Look further and further ahead for the place from which both sides are alike again."""
-    for records in WINDOWS:
-        here = _cut(*source.window(records, WINDOW_BYTES), ends.source)
-        there = _cut(*target.window(records, WINDOW_BYTES), ends.target)
+    """Look further and further ahead for the place from which both sides are alike again.
+
+    :param ends: of source and target.
+    :param near: look no further than the first window.
+    """
+    for records in WINDOWS[:1] if near else WINDOWS:
+        here, there = (
+            _cut(*cursor.window(records, WINDOW_BYTES), end) for cursor, end in zip((source, target), ends, strict=True)
+        )
         found = find_alike(here.stretch(), there.stretch(), run)
         if found is not None or (here.whole and there.whole):
             break
     return here, there, found
 
 
-def _cut(columns: list[Columns], whole: bool, end: int | None) -> Window:
+def _cut(columns: list[Columns], whole: bool, ends: Ends) -> Window:
+    end = ends(columns)
     if end is None or not columns or columns[-1].end < end:
         return Window(columns, whole)
     inside = [each.slice(0, max(0, end - each.start)) for each in columns if each.start < end]
     return Window(inside, True)
 
 
-Unknown = Callable[[Window, list[int]], None]
-"""Judges records that are on the target alone, given by their places."""
+Judge = Callable[[Window, list[int]], None]
+"""Judges records of a window that are on its side alone, given by their places."""
 
 
-def tell(compared: Compared, here: Window, there: Window, *, by_place: bool, unknown: Unknown) -> None:
-    """Name what became of the records of two windows."""
+def tell(
+    compared: Compared, here: Window, there: Window, *, by_place: bool, unknown: Judge, lose: Judge | None = None
+) -> None:
+    """Name what became of the records of two windows.
+
+    :param unknown: for those that are on the target alone, ``lose`` for those that are on the source alone.
+    """
     lost: list[int] = []
     extra: list[int] = []
     for found in tell_apart(here.rows, there.rows, by_place=by_place):
         if found.here is not None and found.there is not None:
             source, target = here.offsets[found.here], there.offsets[found.there]
-            is_changed = found.difference is Difference.CHANGED
-            detail = changed_detail(here.rows[found.here], there.rows[found.there]) if is_changed else ELSEWHERE
-            kind = Kind.CHANGED if is_changed else Kind.REORDERED
-            compared.findings.add(kind, source=source, target=target, detail=detail)
+            ours, theirs = here.rows[found.here], there.rows[found.there]
+            if found.difference is Difference.CHANGED:
+                _change(compared, ours, theirs, source, target)
+            else:
+                compared.strays.add(Kind.REORDERED, source=source, target=target, detail=ELSEWHERE)
         elif found.here is not None:
             lost.append(found.here)
         elif found.there is not None:
             extra.append(found.there)
     if lost:
-        _lose(compared, here, lost)
+        (lose or partial(lose_in_order, compared))(here, lost)
     if extra:
         unknown(there, extra)
 
 
-def _lose(compared: Compared, here: Window, places: Sequence[int]) -> None:
-    """Name records that are not on the target, or wait for what explains them."""
-    if compared.absences.is_compacted(Side.TARGET):
-        for place in places:
+def _change(compared: Compared, ours: Row, theirs: Row, source: int, target: int) -> None:
+    """Take a changed copy; where the cleaner takes records too, no other one is held against it."""
+    detail = changed_detail(ours, theirs)
+    if any(map(compared.absences.is_compacted, Side)):
+        compared.strays.add(Kind.CHANGED, source=source, target=target, detail=detail)
+    else:
+        compared.strays.change(ours, theirs, source, target, detail)
+
+
+def lose_in_order(compared: Compared, here: Window, places: Sequence[int]) -> None:
+    """Take records that are not on the target among those beside them, or wait for what explains them."""
+    before = None
+    for place in places:
+        if compared.absences.is_compacted(Side.TARGET):
             compared.absences.missing(Side.TARGET, here.one(place), None, Kind.MISSING, NOT_THERE)
-        return
-    for place, count in runs_of(places):
-        span = here.offsets[place], here.offsets[place + count - 1] + 1
-        compared.findings.add(Kind.MISSING, source=span, records=count, detail=NOT_THERE)
-
-
-def runs_of(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Rising places as (place, count) of those that follow one another."""
-    start = before = places[0]
-    for place in places[1:]:
-        if place != before + 1:
-            yield start, before + 1 - start
-            start = place
+        else:
+            follows = before is not None and before + 1 == place
+            compared.strays.lose(here.rows[place], here.offsets[place], follows=follows)
         before = place
-    yield start, before + 1 - start

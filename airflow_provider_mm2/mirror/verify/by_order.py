@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airflow_provider_mm2.mirror.verify.apart import WINDOWS, Compared, Ends, Window, find_end, tell
+from airflow_provider_mm2.mirror.verify.apart import WINDOWS, Compared, Window, find_end, tell
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.findings import Kind, Side, first_difference
 from airflow_provider_mm2.mirror.verify.resync import RUN
@@ -18,6 +18,9 @@ from airflow_provider_mm2.mirror.verify.strangers import Strangers
 
 BEHIND = "the target ends here: it was lost, or is not mirrored yet"
 UNLIKE = f"nothing alike was found within {WINDOWS[-1]:,} records of either side; what follows was not compared"
+
+BEHIND_ALL = 2**63
+"""What lies behind the source's end is told last."""
 
 OffsetAt = Callable[[Side, int], int | None]
 """The offset on a side of the first record stamped at or after a time."""
@@ -68,18 +71,19 @@ class OrderWalk:
         """Get over a place at which both sides differ."""
         absences = self._compared.absences
         run = 1 if any(map(absences.is_compacted, Side)) else RUN
-        ours, theirs, found = find_end(source, target, Ends(), run)
+        ours, theirs, found = find_end(source, target, run)
         if found is None and not self._is_begun and self._skip_head(source, target):
             return
         if found is None and not ours.whole and not theirs.whole:
             at, there = source.offset, target.offset
-            self._compared.findings.add(Kind.UNLIKE, source=at, target=there, detail=UNLIKE)
+            self._compared.strays.add(Kind.UNLIKE, source=at, target=there, detail=UNLIKE)
             self._is_over = True
             return
         here, beyond = found or (min(len(ours.rows), len(theirs.rows)),) * 2
         if not self._is_begun and not (here and beyond):
             here, beyond = self._drop_head(source, target, here, beyond)
         before = [*source.take(here)], [*target.take(beyond)]
+        self._compared.strays.at = self.matched + here if source.offset is None else source.offset
         self._compared.different(*before)
         self._judge(Window(before[0], True), Window(before[1], True), source.offset)
 
@@ -121,18 +125,23 @@ class OrderWalk:
 
     def _tail_missing(self, source: Cursor) -> None:
         """Count what the source has and the target has not at its end."""
-        first, end, records = source.offset, source.offset or 0, 0
+        strays, first, end, records = self._compared.strays, source.offset, source.offset or 0, 0
+        may_be_elsewhere = strays.has_extra
         while source.count:
             for columns in source.take(source.count):
                 self._compared.source_alone(columns)
+                for place, row in enumerate(columns.rows() if may_be_elsewhere else ()):
+                    follows, offset = records + place > 0, columns.start + place
+                    strays.lose(row, offset, kind=Kind.TAIL_MISSING, detail=BEHIND, follows=follows)
                 end, records = columns.end, records + len(columns)
-        if first is not None:
-            self._compared.findings.add(Kind.TAIL_MISSING, source=(first, end), records=records, detail=BEHIND)
+        if first is not None and not may_be_elsewhere:
+            strays.add(Kind.TAIL_MISSING, source=(first, end), records=records, detail=BEHIND)
 
     def _beyond(self, target: Cursor) -> None:
         """Judge what the target has behind the source's end, window by window."""
         while target.count:
             columns, _ = target.window(WINDOWS[1], 1 << 26)
             window = Window([*target.take(sum(map(len, columns)))], True)
+            self._compared.strays.at = BEHIND_ALL
             self._compared.different([], window.columns)
             self._strangers.judge(window, list(range(len(window.rows))), (self.matched, None))

@@ -43,7 +43,7 @@ def verify_flow(
     _check(order, resume)
     scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
     if order.sample is not None:
-        return _sampled(flow, scope, order.sample, order.seed, Comparison(pair, tick, report, Now()), began)
+        return _sampled(flow, scope, order, Comparison(pair, tick, report, Now()), began)
     memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)
     parts = scope.parts if memory is None else memory.begin(scope.parts)
     with Later() as work:
@@ -54,7 +54,7 @@ def verify_flow(
         mode="order" if order.by_order else "map",
         results=results,
         absent=scope.absent,
-        warnings=scope.warnings,
+        warnings=(*scope.warnings, *comparison.warnings),
         seconds=time.monotonic() - began,
     )
 
@@ -69,11 +69,9 @@ def _check(order: VerifyOrder, resume: Path | None) -> None:
         raise ArgumentRefused(argument="sample", problem=f"{order.sample} is no number of windows")
 
 
-def _sampled(
-    flow: MirrorFlow, scope: Scope, count: int, given: int | None, comparison: Comparison, began: float
-) -> VerifyReport:
+def _sampled(flow: MirrorFlow, scope: Scope, order: VerifyOrder, comparison: Comparison, began: float) -> VerifyReport:
     """Compare windows at random places of each partition."""
-    seed = secrets.randbelow(1_000_000) if given is None else given
+    seed, count = secrets.randbelow(1_000_000) if order.seed is None else order.seed, order.sample or 0
     done = [
         comparison.sample(part, part.offset_map, count, seed) for part in scope.parts if part.offset_map is not None
     ]
@@ -81,7 +79,7 @@ def _sampled(
         flow=flow.name,
         mode="map",
         results=[result for result, _ in done],
-        warnings=scope.warnings,
+        warnings=(*scope.warnings, *comparison.warnings),
         sampled=judged(seed, [row for _, row in done]),
         seconds=time.monotonic() - began,
     )

@@ -6,19 +6,21 @@ import gc
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.verify.apart import Compared
-from airflow_provider_mm2.mirror.verify.by_map import MapWalk, OnRecord
+from airflow_provider_mm2.mirror.verify.by_map import MapStand, MapWalk
 from airflow_provider_mm2.mirror.verify.by_order import OrderWalk
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.findings import KEPT, Side
 from airflow_provider_mm2.mirror.verify.later import Work
+from airflow_provider_mm2.mirror.verify.map_places import OnRecord
 from airflow_provider_mm2.mirror.verify.part_state import Standpoint, compared_of, state_json
+from airflow_provider_mm2.mirror.verify.range_start import find_start
 from airflow_provider_mm2.mirror.verify.report import PartResult
 from airflow_provider_mm2.mirror.verify.resume import Memory
 from airflow_provider_mm2.mirror.verify.sampling import draw
@@ -26,6 +28,8 @@ from airflow_provider_mm2.mirror.verify.scope import Part
 from airflow_provider_mm2.mirror.verify.strangers import Strangers
 
 REPORT_S = 2.0
+AHEAD = 200, 100_000
+"""Offsets behind a range that are looked at, at least and at most: a fifth of the range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,7 @@ class Comparison:
         self._kept = kept
         self._began = self._told = time.monotonic()
         self._records = self._found = 0
+        self.warnings: list[str] = []
 
     def whole(self, part: Part) -> PartResult:
         """Compare a partition, or the rest of it."""
@@ -92,7 +97,7 @@ class Comparison:
         ends: tuple[str, str]
         if state is None or state["digests"] is None:
             self._walk(part, compared, at)
-            compared.absences.close(self._reader(part), {Side.SOURCE: part.end, Side.TARGET: part.target_end})
+            self._close(part, compared, part)
             ends = compared.digests.ends()
             if self._memory is not None:
                 over = Standpoint(source=part.end, target=part.target_end, matched=part.end)
@@ -113,8 +118,7 @@ class Comparison:
             wrong |= {number} if len(compared.findings) > before else set()
         known = len(compared.findings.listed)
         if sample.parts:
-            first = sample.parts[0]
-            compared.absences.close(self._reader(part), {Side.SOURCE: first.end, Side.TARGET: first.target_end})
+            self._close(part, compared, sample.parts[0])
         for late in compared.findings.listed[known:]:
             offset = 0 if late.source is None else late.source[0]
             wrong |= {number for number, window in enumerate(sample.parts) if window.start <= offset < window.end}
@@ -139,6 +143,11 @@ class Comparison:
         self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)
         return PartResult(part=part, tally=compared.tally, findings=compared.findings, digests=digests)
 
+    def _close(self, part: Part, compared: Compared, first: Part) -> None:
+        """Judge what nothing has explained up to here, and tell it."""
+        compared.absences.close(self._reader(part), {Side.SOURCE: first.end, Side.TARGET: first.target_end})
+        compared.strays.settle()
+
     def _walk(self, part: Part, compared: Compared, at: Standpoint) -> None:
         cursors: list[Cursor] = []
 
@@ -147,30 +156,63 @@ class Comparison:
             if cursors:
                 self._tell(part, compared, cursors[0])
 
-        ours = self._pair.source.read_columns(part.source, at.source, part.end, tick)
-        theirs = self._theirs(part, at.target)
+        at, ends = self._begun(part, at), self._looked_at(part)
+        ours = self._pair.source.read_columns(part.source, at.source, ends[0], tick)
+        theirs = self._theirs(part, at.target, ends[1])
         with closing(ours), closing(theirs), _collector_off():
             source, target = Cursor(ours), Cursor(theirs)
             cursors.append(source)
             if part.offset_map is None:
                 self._order_walk(part, compared, at).run(source, target)
             else:
-                on_record = OnRecord.of(part.incidents, part.turned)
-                strangers = self._strangers(part, compared)
-                walk = MapWalk(compared, strangers, part.offset_map, on_record, repeats=part.repeats)
-                compared.checkpoint = lambda here, there: self._note(part, compared, here, there, here)
-                walk.run(source, target)
+                self._map_walk(part, part.offset_map, compared, at).run(source, target)
+            compared.strays.settle()
 
-    def _theirs(self, part: Part, start: int) -> Generator[Columns, None, None]:
+    def _begun(self, part: Part, at: Standpoint) -> Standpoint:
+        """Where the copies of a range begin, if not at their place."""
+        is_begun = (at.source, at.target) != (part.start, part.target_start)
+        start = None if is_begun or self._copies is not None else find_start(part, self._reader(part))
+        if start is None:
+            return at
+        moved = start - part.target_start
+        self.warnings.append(
+            f"{part.source}: the copies from {part.start:,} on lie {moved:+,} offset(s) from their places: "
+            f"something before it was dropped or doubled on the target"
+        )
+        return replace(at, target=start, stand=MapStand(is_moved=True, shift=None))
+
+    def _looked_at(self, part: Part) -> tuple[int, int]:
+        """How far both sides are read: what lies behind the range tells what was moved across its end."""
+        if part.offset_map is None or self._copies is not None:
+            return part.end, part.target_end
+        ahead = min(AHEAD[1], max(AHEAD[0], (part.end - part.start) // 5))
+        return part.end + ahead if _is_cut(part) else part.end, part.target_end + ahead
+
+    def _map_walk(self, part: Part, offset_map: OffsetMap, compared: Compared, at: Standpoint) -> MapWalk:
+        walk = MapWalk(
+            compared,
+            self._strangers(part, compared),
+            offset_map,
+            OnRecord.of(part.incidents, part.turned),
+            ends=(part.end, part.target_end),
+            is_cut=_is_cut(part),
+            repeats=part.repeats,
+            stand=at.stand,
+        )
+        compared.checkpoint = lambda here, there: self._note(part, compared, (here, there, here), walk.stand)
+        return walk
+
+    def _theirs(self, part: Part, start: int, end: int) -> Generator[Columns, None, None]:
         if self._copies is not None:
             return self._copies(part)
-        return self._pair.target.read_columns(part.target, start, part.target_end, self._tick)
+        return self._pair.target.read_columns(part.target, start, end, self._tick)
 
     def _strangers(self, part: Part, compared: Compared) -> Strangers:
         def read(start: int, end: int | None, aborted: bool) -> Iterator[Columns]:
             return self._read(part, Side.SOURCE, start, end, aborted=aborted)
 
-        return Strangers(compared, read, part.start)
+        mirrored = (part.start, part.end) if part.offset_map is None else _mirrored(part, part.offset_map)
+        return Strangers(compared, read, (part.start, part.end), mirrored)
 
     def _order_walk(self, part: Part, compared: Compared, at: Standpoint) -> OrderWalk:
         def offset_at(side: Side, moment_ms: int) -> int | None:
@@ -178,19 +220,21 @@ class Comparison:
             return cluster.offsets_at({place: moment_ms})[place]
 
         walk = OrderWalk(compared, self._strangers(part, compared), at.matched, offset_at)
-        compared.checkpoint = lambda here, there: self._note(part, compared, here, there, walk.matched)
+        compared.checkpoint = lambda here, there: self._note(part, compared, (here, there, walk.matched), at.stand)
         return walk
 
     def _note(
-        self, part: Part, compared: Compared, source: int | None, target: int | None, matched: int | None
+        self, part: Part, compared: Compared, places: tuple[int | None, int | None, int | None], stand: MapStand
     ) -> None:
         """Remember a partition at the end of a block."""
+        source, target, matched = places
         if self._memory is None or not self._memory.is_due:
             return
         at = Standpoint(
             source=part.end if source is None else source,
             target=part.target_end if target is None else target,
             matched=part.end if matched is None else matched,
+            stand=stand,
         )
         self._memory.note(part, state_json(compared, at))
 
@@ -226,6 +270,16 @@ class Comparison:
                 seconds=now - self._began,
             )
         )
+
+
+def _is_cut(part: Part) -> bool:
+    """Whether more was mirrored behind the range."""
+    return part.offset_map is not None and part.end < part.offset_map.source_end
+
+
+def _mirrored(part: Part, offset_map: OffsetMap) -> tuple[int, int]:
+    """Source offsets that the target may have records of."""
+    return min(part.start, offset_map.source_start), max(part.end, offset_map.source_end)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Kind(str, Enum):
     TAIL_MISSING = "tail missing"
     DUPLICATE = "duplicate"
     REORDERED = "reordered"
+    DISPLACED = "displaced"
     ABORTED = "aborted at the source"
     FOREIGN = "foreign"
     REPEAT_OR_FOREIGN = "repeat or foreign"
@@ -194,20 +195,6 @@ class Findings:
         else:
             self.left_out += 1
             self.left_records[kind] += records
-
-    def move(self, source: Span, target: Span, records: int, detail: str) -> bool:
-        """Take records that turned up later as moved, if they were told as missing; whether they were."""
-        for place, known in enumerate(self.listed):
-            if known.kind is not Kind.MISSING or known.source is None:
-                continue
-            if known.source == source:
-                self.listed[place] = replace(known, kind=Kind.REORDERED, target=target, detail=detail)
-                return True
-            if known.source[0] < source[1] and source[0] < known.source[1]:
-                told = f"{detail}; it is among those told as missing at {known.source[0]}"
-                self.add(Kind.REORDERED, source=source, target=target, records=records, detail=told)
-                return True
-        return False
 
     def __len__(self) -> int:
         """How many there are."""

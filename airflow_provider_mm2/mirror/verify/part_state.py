@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
+from airflow_provider_mm2.mirror.verify.by_map import MapStand
 from airflow_provider_mm2.mirror.verify.digest import Digests
 from airflow_provider_mm2.mirror.verify.findings import KEPT, Findings, Mismatch, Side, Tally
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
+from airflow_provider_mm2.mirror.verify.strays import Stray, Strays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standpoint:
-    """What comes next on each side, and the source offset behind the last record that was the same."""
+    """What comes next on each side, and the source offset behind the last record that was the same.
+
+    :param stand: how the target lies to the map.
+    """
 
     source: int
     target: int
     matched: int
+    stand: MapStand = field(default_factory=MapStand)
 
 
 def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None = None) -> dict[str, Any]:
@@ -34,6 +40,8 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
         "tally": compared.tally.to_json(),
         "mismatches": [each.to_json() for each in findings.listed],
         "left_out": findings.left_out,
+        "strays": compared.strays.to_json(),
+        "stand": asdict(at.stand),
         "absent": compared.absences.to_json(),
         "digests": None if ends is None else list(ends),
     }
@@ -50,18 +58,21 @@ def compared_of(
     """
     if state is None:
         tally, findings, digests = Tally.empty(), Findings(part.source, kept=kept), Digests(work=work)
+        strays = Strays(findings)
         at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
     else:
         tally = Tally.from_json(state["tally"])
         listed = [Mismatch.from_json(row) for row in state["mismatches"]]
         findings = Findings(part.source, listed, state["left_out"], kept=kept)
+        strays = Strays(findings, [Stray.from_json(row) for row in state["strays"]])
         source, target = (bytes.fromhex(chain) for chain in state["chains"])
         digests = Digests(source, target, work)
-        at = Standpoint(source=state["source"], target=state["target"], matched=state["matched"])
-    absences = Absences(
-        starts=part.starts, compacted=part.compacted, tally=tally, findings=findings, start_now=start_now
-    )
+        places = {name: state[name] for name in ("source", "target", "matched")}
+        at = Standpoint(**places, stand=MapStand(**state["stand"]))
+    absences = Absences(starts=part.starts, compacted=part.compacted, tally=tally, strays=strays, start_now=start_now)
     if state is not None:
         absences.restore(state["absent"])
-    compared = Compared(tally=tally, findings=findings, digests=digests, absences=absences, starts=part.starts)
+    compared = Compared(
+        tally=tally, findings=findings, strays=strays, digests=digests, absences=absences, starts=part.starts
+    )
     return compared, at

@@ -54,8 +54,16 @@ FAULTS: dict[str, tuple[Any, list[tuple[str, int | None, int | None, int]]]] = {
     "moved far": (lambda r: [*r[:50], *r[60:100], *r[50:60], *r[100:]], [("reordered", 50, 90, 10)]),
     "a part moved": (
         lambda r: [*r[:50], *r[60:100], *r[50:55], *r[100:]],
-        [("missing", 50, None, 10), ("reordered", 50, 90, 5)],
+        [("reordered", 50, 90, 5), ("missing", 55, None, 5)],
     ),
+    "moved forward": (lambda r: [*r[:50], *r[90:100], *r[50:90], *r[100:]], [("reordered", 90, 50, 10)]),
+    "the end moved forward": (lambda r: [*r[:50], *r[290:], *r[50:290]], [("reordered", 290, 50, 10)]),
+    "two blocks exchanged": (lambda r: [*r[:50], *r[150:250], *r[50:150], *r[250:]], [("reordered", 150, 50, 100)]),
+    "two far apart exchanged": (
+        lambda r: [*r[:50], r[250], *r[51:250], r[50], *r[251:]],
+        [("reordered", 50, 250, 1), ("reordered", 250, 50, 1)],
+    ),
+    "doubled far ahead": (lambda r: [*r[:50], *r[250:253], *r[50:]], [("duplicate", 250, 50, 3)]),
     "last changed": (lambda r: [*r[:299], message(299, key=None)], [("changed", 299, 299, 1)]),
 }
 

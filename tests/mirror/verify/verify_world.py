@@ -58,6 +58,26 @@ class VerifyWorld(GroupWorld):
         made.end = max(log.end, made.end)
         self.pair.eu.topics[COPY.topic].logs[0] = made
 
+    def plant_runs(self, edit: Callable[[list[list[Message]]], list[list[Message]]]) -> None:
+        """Let the target hold other records than were mirrored, each run's with its marker behind them.
+
+        What records are moved by, markers are moved by too: so it is where somebody else has written them anew.
+        """
+        log = self.target_log
+        runs: list[list[Message]] = [[]]
+        for before, entry in zip([None, *log.entries], log.entries, strict=False):
+            if entry.message is None:
+                continue
+            if before is not None and (before.message is None or entry.offset > before.offset + 1):
+                runs.append([])
+            runs[-1].append(entry.message)
+        made = PartitionLog()
+        for run in edit([each for each in runs if each]):
+            for each in run:
+                made.append(each)
+            made.end += 1
+        self.pair.eu.topics[COPY.topic].logs[0] = made
+
     def edit_at(self, offset: int, **fields: Any) -> None:
         """Change one record of the target where it lies."""
         entries = self.target_log.entries
