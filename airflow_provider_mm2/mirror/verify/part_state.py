@@ -4,16 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from airflow_provider_mm2.mirror.verify.absent import Absences
 from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.by_map import MapStand
 from airflow_provider_mm2.mirror.verify.digest import Digests
-from airflow_provider_mm2.mirror.verify.findings import KEPT, Findings, Mismatch, Side, Tally
+from airflow_provider_mm2.mirror.verify.findings import KEPT, Findings, Kind, Mismatch, Side, Tally
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
 from airflow_provider_mm2.mirror.verify.strays import Stray, Strays
+
+
+class TallyRow(TypedDict):
+    """What was counted, as plain values."""
+
+    records: int
+    target_records: int
+    expired: dict[Side, int]
+    compacted: dict[Side, int]
+    on_record: dict[str, int]
+
+
+class MismatchRow(TypedDict):
+    """A mismatch, as plain values."""
+
+    kind: Kind
+    topic: str
+    partition: int
+    source_offset: int | None
+    source_end: int | None
+    target_offset: int | None
+    target_end: int | None
+    records: int
+    detail: str
+
+
+_Span = tuple[int, int] | None
+StrayRow = tuple[int, Kind, _Span, _Span, int, str, str | None, str | None, bool]
+Chain = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Key = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+
+
+class StateRow(TypedDict):
+    """What ``state_json`` gives, to hold a file against."""
+
+    source: int
+    target: int
+    matched: int
+    chains: tuple[Chain, Chain]
+    tally: TallyRow
+    mismatches: list[MismatchRow]
+    left_out: int
+    strays: list[StrayRow]
+    stand: MapStand
+    absent: dict[Side, dict[Key, tuple[int, int | None, int, bool]]]
+    digests: tuple[Chain, Chain] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

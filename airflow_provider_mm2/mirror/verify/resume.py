@@ -1,6 +1,6 @@
 """How far a comparison is, in a file: so that it goes on where it was ended, with the ends it was begun with.
 
-The file holds offsets, counts, chains of digests and what was found. Of keys that wait for an explanation it holds
+A checksum over all of it tells a file that was changed from one that was written here. The file holds offsets, counts, chains of digests and what was found. Of keys that wait for an explanation it holds
 digests; of values nothing.
 """
 
@@ -8,17 +8,41 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from airflow_provider_mm2.mirror.errors import FileNotWritable, ResumeRefused
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.verify.part_state import StateRow
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder
 
-VERSION = 1
+VERSION = 2
 EVERY_S = 1.0
+
+_Offset = Annotated[int, Field(ge=0)]
+
+
+class _PartRow(TypedDict):
+    """A partition as the file has it."""
+
+    topic: str
+    partition: _Offset
+    topic_ids: tuple[str, str]
+    start: _Offset
+    end: _Offset
+    target_start: _Offset
+    target_end: _Offset
+    expired: _Offset
+
+
+_PARTS = TypeAdapter(list[_PartRow])
+_STATES = TypeAdapter(dict[str, StateRow])
 
 _RANGE = ("start", "end", "target_start", "target_end", "expired")
 
@@ -57,11 +81,20 @@ class Memory:
             known: Any = json.loads(self._path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise self._refused(f"it cannot be read ({error})") from error
-        if not isinstance(known, dict) or not {"parts", "states", *self._head} <= known.keys():
-            raise self._refused("it is no such file")
+        if not isinstance(known, dict) or not {"parts", "states", "sum", *self._head} <= known.keys():
+            raise self._refused("it is no such file, or of another version")
+        if known.pop("sum") != checksum(known):
+            raise self._refused("it was changed since it was written: its checksum is of something else")
         for name, wanted in self._head.items():
             if known[name] != wanted:
                 raise self._refused(f"its {name} is {known[name]}, asked for is {wanted}")
+        try:
+            _PARTS.validate_python(known["parts"])
+            _STATES.validate_python(known["states"])
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise self._refused(f"what it says at {place} cannot be ({first['msg']})") from error
         return known
 
     def _as_begun(self, row: dict[str, Any], parts: dict[TopicPartition, Part]) -> Part:
@@ -92,7 +125,7 @@ class Memory:
         document = {**self._head, "parts": self._parts, "states": self._states}
         beside = self._path.with_name(self._path.name + ".new")
         try:
-            beside.write_text(json.dumps(document), "utf-8")
+            beside.write_text(json.dumps({**document, "sum": checksum(document)}), "utf-8")
             beside.replace(self._path)  # a kill leaves the old or the new one, never half of one
         except OSError as error:
             raise FileNotWritable(path=str(self._path), problem=error.strerror or str(error)) from error
@@ -100,6 +133,11 @@ class Memory:
 
     def _refused(self, problem: str) -> ResumeRefused:
         return ResumeRefused(path=str(self._path), problem=problem)
+
+
+def checksum(document: Mapping[str, Any]) -> str:
+    """What tells a document that was changed."""
+    return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def _order_json(order: VerifyOrder) -> dict[str, Any]:

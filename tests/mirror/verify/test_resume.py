@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.errors import FileNotWritable, ResumeRefused
-from airflow_provider_mm2.mirror.verify import digest
+from airflow_provider_mm2.mirror.verify import digest, resume
 from tests.fakes.log import Outcome
 from tests.mirror.verify.verify_world import COPY, VerifyWorld, message
 
@@ -135,6 +135,72 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(ResumeRefused):
             world.verify(by_order=True, resume=file)
+
+
+Document = dict[str, Any]
+FIRST = "orders-0"
+
+
+def _without_mismatches(known: Document) -> None:
+    known["states"][FIRST]["mismatches"] = []
+
+
+def _moved_back(known: Document) -> None:
+    known["states"][FIRST].update(source=10, target=10, digests=None)
+
+
+def _of_no_kind(known: Document) -> None:
+    known["states"][FIRST]["mismatches"][0]["kind"] = "strange"
+
+
+CHANGES: dict[str, Callable[[Document], object]] = {
+    "a state that is text": lambda known: known["states"].update({FIRST: "x"}),
+    "a state of nothing": lambda known: known["states"].update({FIRST: {}}),
+    "a kind that is none": _of_no_kind,
+    "no mismatch any more": _without_mismatches,
+    "partitions that are text": lambda known: known.update(parts="abc"),
+    "no partition": lambda known: known.update(parts=[]),
+    "a shorter range": lambda known: known["parts"][0].update(end=50, target_end=50),
+    "a range before the first record": lambda known: known["parts"][0].update(start=-5),
+    "a place gone back to": _moved_back,
+    "chains that are none": lambda known: known["states"][FIRST].update(chains=["zz", "yy"]),
+}
+IMPOSSIBLE = (
+    "a state that is text",
+    "a state of nothing",
+    "a kind that is none",
+    "partitions that are text",
+    "a range before the first record",
+    "chains that are none",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_was_changed(tmp_path: Path, change: str) -> None:
+    """Whatever was changed in a file, it is refused; the file as it was is gone on with."""
+    world, file = by_map(), tmp_path / "state.json"
+    whole = document(world, resume=file)
+    before = file.read_text()
+    known = json.loads(before)
+    CHANGES[change](known)
+    file.write_text(json.dumps(known))
+    with pytest.raises(ResumeRefused, match="it was changed since it was written"):
+        world.verify(resume=file)
+    file.write_text(before)
+    assert document(world, resume=file) == whole
+
+
+@pytest.mark.parametrize("change", IMPOSSIBLE)
+def test_a_file_that_says_what_cannot_be(tmp_path: Path, change: str) -> None:
+    """A file with a fitting checksum that says what cannot be is refused with the place."""
+    world, file = by_map(), tmp_path / "state.json"
+    world.verify(resume=file)
+    known = json.loads(file.read_text())
+    CHANGES[change](known)
+    del known["sum"]
+    file.write_text(json.dumps({**known, "sum": resume.checksum(known)}))
+    with pytest.raises(ResumeRefused, match="what it says at .*cannot be"):
+        world.verify(resume=file)
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
