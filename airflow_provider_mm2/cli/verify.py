@@ -19,7 +19,7 @@ from airflow_provider_mm2.cli.output import (
 from airflow_provider_mm2.mirror.errors import BoundRefused, PlaceRefused
 from airflow_provider_mm2.mirror.run import stopper
 from airflow_provider_mm2.mirror.verify.compare import verify_flow
-from airflow_provider_mm2.mirror.verify.comparison import Progress
+from airflow_provider_mm2.mirror.verify.progress import Progress
 from airflow_provider_mm2.mirror.verify.scope import Bound, VerifyOrder
 
 FOUND_SOMETHING = 1

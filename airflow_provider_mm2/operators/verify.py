@@ -17,7 +17,7 @@ from airflow_provider_mm2.operators.flow_task import FlowTask
 from airflow_provider_mm2.run_interval import parse_bound
 
 if TYPE_CHECKING:
-    from airflow_provider_mm2.mirror.verify.comparison import Progress
+    from airflow_provider_mm2.mirror.verify.progress import Progress
     from airflow_provider_mm2.mirror.verify.report import VerifyReport
 
 Place = str | int | datetime | None

@@ -27,6 +27,7 @@ NOT_AT_SOURCE = "it is not at the source"
 class Compared:
     """One partition, as far as it was compared.
 
+    :param target_seen: the target offset up to which records were paired.
     :param checkpoint: called where a comparison can be gone on with, with the offsets that come next.
     """
 
@@ -36,6 +37,7 @@ class Compared:
     digests: Digests
     absences: Absences
     starts: Mapping[Side, int]
+    target_seen: int = 0
     checkpoint: Callable[[int | None, int | None], None] = lambda source, target: None
 
     def same(self, source: Columns, target: Columns) -> None:

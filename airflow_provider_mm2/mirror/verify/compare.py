@@ -12,6 +12,7 @@ from pathlib import Path
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.verify.behind import tell_behind
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
 from airflow_provider_mm2.mirror.verify.later import Later, Now
 from airflow_provider_mm2.mirror.verify.report import VerifyReport
@@ -49,12 +50,13 @@ def verify_flow(
     with Later() as work:
         comparison = Comparison(pair, tick, report, work, memory)
         results = [comparison.whole(part) for part in parts]
+    behind = [] if order.by_order else tell_behind(flow, pair, results, tick)
     return VerifyReport(
         flow=flow.name,
         mode="order" if order.by_order else "map",
         results=results,
         absent=scope.absent,
-        warnings=(*scope.warnings, *comparison.warnings),
+        warnings=(*scope.warnings, *comparison.warnings, *behind),
         seconds=time.monotonic() - began,
     )
 

@@ -6,10 +6,11 @@ import gc
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.verify.apart import Compared
@@ -20,9 +21,11 @@ from airflow_provider_mm2.mirror.verify.findings import KEPT, Side
 from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.map_places import OnRecord
 from airflow_provider_mm2.mirror.verify.part_state import Standpoint, compared_of, state_json
+from airflow_provider_mm2.mirror.verify.progress import Progress
 from airflow_provider_mm2.mirror.verify.range_start import find_start
 from airflow_provider_mm2.mirror.verify.report import PartResult
 from airflow_provider_mm2.mirror.verify.resume import Memory
+from airflow_provider_mm2.mirror.verify.same_topics import check_topics
 from airflow_provider_mm2.mirror.verify.sampling import draw
 from airflow_provider_mm2.mirror.verify.scope import Part
 from airflow_provider_mm2.mirror.verify.strangers import Strangers
@@ -30,25 +33,6 @@ from airflow_provider_mm2.mirror.verify.strangers import Strangers
 REPORT_S = 2.0
 AHEAD = 200, 100_000
 """Offsets behind a range that are looked at, at least and at most: a fifth of the range."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a comparison is: at ``offset`` of ``end`` in ``source``, with ``records`` compared in all."""
-
-    source: TopicPartition
-    offset: int
-    end: int
-    records: int
-    found: int
-    seconds: float
-
-    def line(self) -> str:
-        """For a log."""
-        return (
-            f"{self.source}: at {self.offset:,} of {self.end:,}; {self.records:,} records compared, "
-            f"{self.records / max(self.seconds, 0.001):,.0f}/s, {self.found:,} mismatch(es)"
-        )
 
 
 Report = Callable[[Progress], None]
@@ -141,7 +125,10 @@ class Comparison:
 
     def _result(self, part: Part, compared: Compared, digests: tuple[str, str] | None) -> PartResult:
         self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)
-        return PartResult(part=part, tally=compared.tally, findings=compared.findings, digests=digests)
+        seen = compared.target_seen
+        return PartResult(
+            part=part, tally=compared.tally, findings=compared.findings, digests=digests, target_seen=seen
+        )
 
     def _close(self, part: Part, compared: Compared, first: Part) -> None:
         """Judge what nothing has explained up to here, and tell it."""
@@ -149,6 +136,16 @@ class Comparison:
         compared.strays.settle()
 
     def _walk(self, part: Part, compared: Compared, at: Standpoint) -> None:
+        before = len(compared.findings)
+        try:
+            self._read_both(part, compared, at)
+        except MirrorError:
+            check_topics(self._pair, part)  # a topic that was made anew is named, not what reading it came to
+            raise
+        if len(compared.findings) > before:
+            check_topics(self._pair, part)
+
+    def _read_both(self, part: Part, compared: Compared, at: Standpoint) -> None:
         cursors: list[Cursor] = []
 
         def tick() -> None:
@@ -165,7 +162,10 @@ class Comparison:
             if part.offset_map is None:
                 self._order_walk(part, compared, at).run(source, target)
             else:
-                self._map_walk(part, part.offset_map, compared, at).run(source, target)
+                walk = self._map_walk(part, part.offset_map, compared, at)
+                walk.run(source, target)
+                if walk.stand.is_moved:
+                    compared.target_seen = ends[1] if target.offset is None else target.offset
             compared.strays.settle()
 
     def _begun(self, part: Part, at: Standpoint) -> Standpoint:
@@ -186,7 +186,7 @@ class Comparison:
         if part.offset_map is None or self._copies is not None:
             return part.end, part.target_end
         ahead = min(AHEAD[1], max(AHEAD[0], (part.end - part.start) // 5))
-        return part.end + ahead if _is_cut(part) else part.end, part.target_end + ahead
+        return part.end + ahead if part.is_cut else part.end, part.target_end + ahead
 
     def _map_walk(self, part: Part, offset_map: OffsetMap, compared: Compared, at: Standpoint) -> MapWalk:
         walk = MapWalk(
@@ -195,7 +195,7 @@ class Comparison:
             offset_map,
             OnRecord.of(part.incidents, part.turned),
             ends=(part.end, part.target_end),
-            is_cut=_is_cut(part),
+            is_cut=part.is_cut,
             repeats=part.repeats,
             stand=at.stand,
         )
@@ -270,11 +270,6 @@ class Comparison:
                 seconds=now - self._began,
             )
         )
-
-
-def _is_cut(part: Part) -> bool:
-    """Whether more was mirrored behind the range."""
-    return part.offset_map is not None and part.end < part.offset_map.source_end
 
 
 def _mirrored(part: Part, offset_map: OffsetMap) -> tuple[int, int]:

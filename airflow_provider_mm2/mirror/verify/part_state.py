@@ -59,6 +59,7 @@ class StateRow(TypedDict):
     tally: TallyRow
     mismatches: list[MismatchRow]
     left_out: int
+    target_seen: int
     strays: list[StrayRow]
     stand: MapStand
     absent: dict[Side, dict[Key, tuple[int, int | None, int, bool]]]
@@ -89,6 +90,7 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
         "tally": compared.tally.to_json(),
         "mismatches": [each.to_json() for each in findings.listed],
         "left_out": findings.left_out,
+        "target_seen": compared.target_seen,
         "strays": compared.strays.to_json(),
         "stand": asdict(at.stand),
         "absent": compared.absences.to_json(),
@@ -124,4 +126,5 @@ def compared_of(
     compared = Compared(
         tally=tally, findings=findings, strays=strays, digests=digests, absences=absences, starts=part.starts
     )
+    compared.target_seen = 0 if state is None else state["target_seen"]
     return compared, at

@@ -21,12 +21,14 @@ class PartResult:
     """One partition, compared.
 
     :param digests: of source and target; None where only a sample was read.
+    :param target_seen: the target offset up to which records were paired.
     """
 
     part: Part
     tally: Tally
     findings: Findings
     digests: tuple[str, str] | None
+    target_seen: int = 0
     sampled: dict[str, Any] | None = None
 
     def row(self) -> dict[str, Any]:

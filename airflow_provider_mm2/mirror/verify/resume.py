@@ -1,7 +1,8 @@
 """How far a comparison is, in a file: so that it goes on where it was ended, with the ends it was begun with.
 
-A checksum over all of it tells a file that was changed from one that was written here. The file holds offsets, counts, chains of digests and what was found. Of keys that wait for an explanation it holds
-digests; of values nothing.
+A checksum over all of it tells a file that was changed. The file holds offsets, counts, chains of digests and what was
+found. Of keys that wait for an explanation, and of records that may turn up elsewhere, it holds digests; of values
+nothing.
 """
 
 from __future__ import annotations

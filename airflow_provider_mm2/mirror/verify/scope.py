@@ -83,6 +83,11 @@ class Part:
     incidents: Sequence[Incident] = ()
     turned: Sequence[Incident] = ()
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether more was mirrored behind the range."""
+        return self.offset_map is not None and self.end < self.offset_map.source_end
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.errors import (
     ClusterUnreachable,
     FlowChanged,
     FlowNotPrepared,
+    ForeignWrites,
+    KafkaFailure,
     NothingToVerify,
     NotOfTheFlow,
     RangeNotMirrored,
@@ -18,6 +21,7 @@ from airflow_provider_mm2.mirror.errors import (
     TargetTopicRecreated,
     TopicDeleted,
 )
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import from_ms
 from airflow_provider_mm2.mirror.offsets.seed import Seed, SeedKind
 from airflow_provider_mm2.mirror.run import seed_progress
@@ -166,6 +170,66 @@ def test_foreign(world: VerifyWorld) -> None:
     marker = next(place for place, entry in enumerate(entries) if entry.offset == 40)
     entries[marker] = Entry(40, message(1000), None, 0)
     assert world.found() == [("foreign", None, 40, 1)]
+
+
+@pytest.mark.parametrize("shift", ["", "dropped", "doubled"])
+def test_foreign_behind_the_end(world: VerifyWorld, shift: str) -> None:
+    """Records behind the mirrored end that nobody knows are foreign, as they are for the next run."""
+    edits = {"": slice(0, 0), "dropped": slice(20, 21), "doubled": slice(0, 0)}
+    world.plant_runs(
+        lambda runs: [
+            [each for at, each in enumerate(runs[0]) if at not in range(100)[edits[shift]]],
+            *runs[1:-1],
+            [*runs[-1][:5], *([runs[-1][4]] if shift == "doubled" else []), *runs[-1][5:]],
+        ]
+    )
+    known = world.found()
+    end = max(world.target_log.end, 103)
+    world.target_log.end = end
+    world.pair.eu.produce(*COPY, message(1000), message(1001))
+    assert world.found() == [*known, ("foreign", None, end, 2)]
+    assert len(known) == (1 if shift else 0)
+    assert world.found(until=50) == [each for each in known if each[1] is not None and each[1] < 50]
+    if not shift:
+        with pytest.raises(ForeignWrites):
+            world.run()
+
+
+def test_behind_the_end_while_a_run_is_at_work(world: VerifyWorld) -> None:
+    """Of records that a run has just committed nothing is said, and of those that it may have a warning."""
+    ledger = TopicPartition(naming.ledger_topic("f"), 0)
+    world.pair.eu.transaction(*ledger, message(1), outcome=Outcome.OPEN)
+    world.pair.eu.produce(*COPY, message(1000))
+    report = world.verify()
+    assert (report.count, len(report.warnings)) == (0, 1)
+    assert "a run may be at work" in report.warnings[0]
+
+
+def test_behind_the_end_where_it_may_be(world: VerifyWorld) -> None:
+    """A flow that lets others write is warned only."""
+    world.flow = world.flow.model_copy(update={"on_foreign_writes": "accept"})
+    world.pair.eu.produce(*COPY, message(1000))
+    report = world.verify()
+    assert (report.count, len(report.warnings)) == (0, 1)
+    assert "on_foreign_writes" in report.warnings[0]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_topic_made_anew_meanwhile(world: VerifyWorld, fails: bool) -> None:
+    """A target topic that is made anew while it is read is named, whatever reading it came to."""
+    original = world.pair.target.read_columns
+
+    def read(part: Any, *arguments: Any, **options: Any) -> Any:
+        if part == COPY:
+            world.pair.eu.delete_topic(COPY.topic)
+            world.pair.eu.create_topic(COPY.topic)
+            if fails:
+                raise KafkaFailure(alias="eu", operation="read", code="_AUTO_OFFSET_RESET", problem="out of range")
+        return original(part, *arguments, **options)
+
+    world.pair.target.read_columns = read  # type: ignore[method-assign]
+    with pytest.raises(TargetTopicRecreated, match=r"'us\.orders'"):
+        world.verify()
 
 
 def test_a_gap_on_record(world: VerifyWorld) -> None:

@@ -199,7 +199,7 @@ def test_a_file_that_says_what_cannot_be(tmp_path: Path, change: str) -> None:
     CHANGES[change](known)
     del known["sum"]
     file.write_text(json.dumps({**known, "sum": resume.checksum(known)}))
-    with pytest.raises(ResumeRefused, match="what it says at .*cannot be"):
+    with pytest.raises(ResumeRefused, match=r"what it says at .*cannot be"):
         world.verify(resume=file)
 
 
