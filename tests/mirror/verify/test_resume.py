@@ -42,6 +42,19 @@ def by_map() -> VerifyWorld:
     return world
 
 
+def moved() -> VerifyWorld:
+    """Give 300 mirrored records of which one is dropped, one doubled and some lie elsewhere."""
+    world = VerifyWorld().mirrored(100, 100, 100)
+    world.plant_runs(
+        lambda runs: [
+            runs[0][:30] + runs[0][31:],
+            [*runs[1][:10], runs[2][40], *runs[1][10:]],
+            [*runs[2][:40], *runs[2][41:60], runs[2][59], *runs[2][60:]],
+        ]
+    )
+    return world
+
+
 def by_order() -> VerifyWorld:
     """Give 300 records and another tool's copies with faults of every kind."""
     world = VerifyWorld()
@@ -72,7 +85,7 @@ def document(world: VerifyWorld, **order: Any) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("make", [by_map, by_order, compacted])
+@pytest.mark.parametrize("make", [by_map, moved, by_order, compacted])
 def test_killed_anywhere(make: Callable[[], VerifyWorld], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after any number of batches, and again, the rest gives the same digests, counts and findings."""
     monkeypatch.setattr(digest, "BLOCK", 16)
