@@ -46,6 +46,7 @@ class Network:
         self._thread = threading.Thread(target=self._loop.run_forever, name="network", daemon=True)
         self._thread.start()
         self.servers: list[asyncio.Server] = []
+        self.proxies: list[Proxy] = []
 
     def proxy(self, destination: Callable[[], int]) -> Proxy:
         """Make a proxy at a free port.
@@ -60,10 +61,22 @@ class Network:
 
     def close(self) -> None:
         """End every connection and the thread."""
-        self.run(_end_all(self.servers))
+        self.run(self._end_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(LIMIT_S)
         self._loop.close()
+
+    async def _end_all(self) -> None:
+        """Let every connection end by itself: one whose task is cancelled before it began is closed by nobody."""
+        for server in self.servers:
+            server.close()
+        for proxy in self.proxies:
+            await proxy.change(Weather(dead=True))
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=LIMIT_S / 2)
+        for _ in range(3):  # turns of the loop in which aborted connections are closed
+            await asyncio.sleep(0)
 
 
 class Proxy:
@@ -82,13 +95,14 @@ class Proxy:
     @contextmanager
     def under(self, weather: Weather) -> Iterator[None]:
         """Have this weather for a while."""
-        self._network.run(self._change(weather))
+        self._network.run(self.change(weather))
         try:
             yield
         finally:
-            self._network.run(self._change(FAIR))
+            self._network.run(self.change(FAIR))
 
-    async def _change(self, weather: Weather) -> None:
+    async def change(self, weather: Weather) -> None:
+        """Have this weather from now on; in the network's thread."""
         self._weather = weather
         if weather.silent:
             self._fair.clear()
@@ -144,16 +158,6 @@ async def _open(network: Network, destination: Callable[[], int]) -> Proxy:
     proxy = Proxy(network, destination)
     server = await asyncio.start_server(proxy.serve, HOST, 0)
     network.servers.append(server)
+    network.proxies.append(proxy)
     proxy.port = server.sockets[0].getsockname()[1]
     return proxy
-
-
-async def _end_all(servers: list[asyncio.Server]) -> None:
-    for server in servers:
-        server.close()
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for _ in range(3):  # turns of the loop in which aborted connections are closed
-        await asyncio.sleep(0)
