@@ -146,15 +146,16 @@ def check_recorded(act: Act, order: Order) -> None:
 
     :raises OptionsDisagree: such an option is given with another call.
     """
+    usual = Order(mode=order.mode)
     given = {
         "--unplanned": order.mode is Mode.UNPLANNED,
         "--group": order.groups,
         "--topic": order.topics,
         "--force": order.force,
         "--no-repoint": order.skip_repoint,
-        "--quiet": order.quiet_s != 5,
-        "--stop-wait": order.stop_wait_s != 120,
-        "--confirm-wait": order.confirm_wait_s != 0,
+        "--quiet": order.quiet_s != usual.quiet_s,
+        "--stop-wait": order.stop_wait_s != usual.stop_wait_s,
+        "--confirm-wait": order.confirm_wait_s != usual.confirm_wait_s,
     }
     extra = tuple(option for option, value in given.items() if value)
     if act not in (Act.PREVIEW, Act.APPLY) and extra:

@@ -27,10 +27,7 @@ def seconds(name: str, given: int | str) -> int:
 
     :raises ArgumentRefused: it is not a whole number from 0 on.
     """
-    text = str(given).strip()
-    if not (text.isascii() and text.isdigit()):
-        raise ArgumentRefused(argument=name, problem=f"{given!r} is not a whole number of seconds")
-    return int(text)
+    return _whole(name, given, 0, "of seconds")
 
 
 def number(name: str, given: int | str) -> int:
@@ -38,9 +35,13 @@ def number(name: str, given: int | str) -> int:
 
     :raises ArgumentRefused: it is none from 1 on.
     """
+    return _whole(name, given, 1, "from 1 on")
+
+
+def _whole(name: str, given: int | str, least: int, what: str) -> int:
     text = str(given).strip()
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ArgumentRefused(argument=name, problem=f"{given!r} is not a whole number from 1 on")
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise ArgumentRefused(argument=name, problem=f"{given!r} is not a whole number {what}")
     return int(text)
 
 

@@ -9,10 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.local.guard import guard_folder
@@ -20,7 +19,7 @@ from tests.chaos.blows import BLOWS
 from tests.chaos.campaign import Campaign, Report, Result
 from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import World
-from tests.proof.attempt import Attempt
+from tests.proof.attempt import Start, attempts
 from tests.proof.nursery import Nursery
 
 
@@ -60,18 +59,10 @@ def play(folder: Path, seed: int, rounds: Sequence[int], report: Report, *, only
 
 
 @contextmanager
-def attempts_in(folder: Path) -> Iterator[Any]:
+def attempts_in(folder: Path) -> Iterator[Start]:
     """Give a function that starts attempts in a folder; all are gone at the end."""
-    nursery = Nursery(folder)
-    with ExitStack() as stack:
-        stack.callback(nursery.close)
-
-        def begin(*given: Any, **settings: Any) -> Attempt:
-            attempt = Attempt(nursery, folder, *given, **settings)
-            stack.callback(attempt.end)
-            return attempt
-
-        yield begin
+    with closing(Nursery(folder)) as nursery, attempts(nursery, folder) as start:
+        yield start
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

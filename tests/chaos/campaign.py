@@ -18,8 +18,7 @@ from tests.chaos.lane import Lane
 from tests.chaos.oracle import Tally
 from tests.chaos.troubles import OF_CROSSINGS, TROUBLES, none
 from tests.chaos.world import World
-from tests.proof.attempt import Attempt
-from tests.proof.conftest import Start
+from tests.proof.attempt import Attempt, Start
 from tests.proof.points import POINTS, Action, Fault
 
 Report = Callable[[str], None]

@@ -15,7 +15,7 @@ from airflow_provider_mm2.local import processes
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from tests.proof.attempt import Outcome
 
-COMMAND = "import sys; from airflow_provider_mm2.cli.main import main; sys.argv = ['mm2', *sys.argv[1:]]; main()"
+COMMAND = (sys.executable, "-m", "airflow_provider_mm2.cli.main")
 LIMIT_S = 300.0
 TRIES = 8
 BEGIN = {
@@ -40,7 +40,7 @@ class Crossing:
         self._command = "failback" if kind == "failback" else "failover"
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND, self._command, str(self._file), *BEGIN[kind]],
+                [*COMMAND, self._command, str(self._file), *BEGIN[kind]],
                 env=self._environment(),
                 stdout=log,
                 stderr=log,
@@ -96,7 +96,7 @@ class Crossing:
     def _call(self, *words: str) -> dict[str, Any]:
         """One more process; gives its document, or the error that it ended with."""
         called = subprocess.run(
-            [sys.executable, "-c", COMMAND, self._command, str(self._file), *words, "--json"],
+            [*COMMAND, self._command, str(self._file), *words, "--json"],
             env=self._environment(),
             capture_output=True,
             text=True,

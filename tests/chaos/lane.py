@@ -15,8 +15,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.chaos.crossing import Crossing
 from tests.chaos.world import LIMIT_S, World
 from tests.proof import rig
-from tests.proof.attempt import Attempt, Outcome
-from tests.proof.conftest import Start
+from tests.proof.attempt import Attempt, Outcome, Start
 from tests.proof.eyes import Eyes, Record
 from tests.proof.points import Fault
 from tests.proof.repair import HANGING
@@ -160,9 +159,9 @@ class Lane:
         self.crossing = Crossing(self.world.folder, self.flow, kind)
         return True
 
-    def begin(self, *faults: Fault, owner: str = "struck", flow: MirrorFlow | None = None) -> Attempt:
+    def begin(self, *faults: Fault, owner: str = "struck") -> Attempt:
         """Start an attempt at the round's run."""
-        return self._start(flow or self.flow, *faults, owner=owner, until=self.until)
+        return self._start(self.flow, *faults, owner=owner, until=self.until)
 
     def settle(self, outcome: Outcome) -> str:
         """See this round to its end, whatever became of its first attempt."""

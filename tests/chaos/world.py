@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import psutil
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -23,7 +22,6 @@ from airflow_provider_mm2.local.spec import Security
 from airflow_provider_mm2.local.startup import start_brokers
 from airflow_provider_mm2.local.wait import poll
 from tests.chaos.network import Network, Proxy, Weather
-from tests.proof import rig
 
 LIMIT_S = 60.0
 USERS = {"admin": "admin-secret", "mirror": "mirror-secret"}
@@ -91,11 +89,6 @@ class World:
                 if brokers is None or number in brokers:
                     stack.enter_context(proxy.under(weather))
             yield
-
-    def process_of(self, side: str, broker: int) -> psutil.Process | None:
-        """A broker's process, if it is there."""
-        cluster = self.cluster(side)
-        return rig.process_of(cluster, broker) if cluster.is_running(broker) else None
 
     def bring_back(self, side: str) -> None:
         """Start every broker of a cluster that is not there, all at a time: one alone finds no majority.

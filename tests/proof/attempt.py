@@ -6,7 +6,8 @@ import json
 import re
 import signal
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -50,6 +51,8 @@ class Outcome:
             return "killed"
         return "done" if self.done else f"{self.error} (retriable: {self.retriable}): {self.text}"
 
+
+Start = Callable[..., "Attempt"]
 
 CLIENT_ASSERTION = re.compile(r"rdkafka_\w+\.[ch]:\d+: \w+: Assertion `")
 
@@ -186,3 +189,16 @@ class Attempt:
             poll(lambda: "most recent call first" in self.log, timeout_s=5)
         faults = ", ".join(fault.landing for fault in self.faults) or "no fault"
         return f"{self.folder.name} ({faults}):\n{self.log}"
+
+
+@contextmanager
+def attempts(nursery: Nursery, folder: Path) -> Iterator[Start]:
+    """Give a function that starts attempts: ``start(flow, fault=..., owner="second")``; all are gone at the end."""
+    with ExitStack() as stack:
+
+        def begin(*arguments: Any, **settings: Any) -> Attempt:
+            attempt = Attempt(nursery, folder, *arguments, **settings)
+            stack.callback(attempt.end)
+            return attempt
+
+        yield begin

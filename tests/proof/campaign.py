@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from tests.proof.attempt import Attempt, Outcome
+from tests.proof.attempt import Attempt, Outcome, Start
 from tests.proof.points import BY_NAME, Action, Fault, Passing, Point
 from tests.proof.truth import Truth
 
@@ -17,8 +17,6 @@ log = logging.getLogger(__name__)
 
 Scenario = Callable[[], str]
 """Gives in a few words what happened."""
-
-Start = Callable[..., Attempt]
 
 IN_MID_COPY = BY_NAME["step 5, tick copier.copy"]
 """Where an attempt that is to stay alive is held: inside an open transaction with records in it."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_provider_mm2.local.pair import LocalPair
-from tests.proof.attempt import Attempt
+from tests.proof.attempt import Start, attempts
 from tests.proof.nursery import Nursery
 from tests.proof.truth import Truth, make_truth
 
 MakeTruth = Callable[..., Truth]
-Start = Callable[..., Attempt]
 
 SOAK = os.environ.get("MM2_SOAK") == "1"
 
@@ -43,11 +41,5 @@ def nursery(_guarded: Path) -> Iterator[Nursery]:
 @pytest.fixture
 def start(nursery: Nursery, kafka_folder: Path) -> Iterator[Start]:
     """Start attempts: ``start(flow, fault=..., owner="second")``; all are gone after the test."""
-    with ExitStack() as stack:
-
-        def begin(*arguments: Any, **settings: Any) -> Attempt:
-            attempt = Attempt(nursery, kafka_folder, *arguments, **settings)
-            stack.callback(attempt.end)
-            return attempt
-
+    with attempts(nursery, kafka_folder) as begin:
         yield begin

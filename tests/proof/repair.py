@@ -7,8 +7,7 @@ from pathlib import Path
 from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.proof import rig
-from tests.proof.attempt import Outcome
-from tests.proof.conftest import Start
+from tests.proof.attempt import Outcome, Start
 from tests.proof.truth import Truth
 
 HANGING = ("CommitNotVisible", "OffsetsHeld", "TargetTransactionOpen")

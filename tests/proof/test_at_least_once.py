@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from airflow_provider_mm2.mirror.state_model import Delivery
-from tests.proof.attempt import Outcome
+from tests.proof.attempt import Outcome, Start
 from tests.proof.campaign import Scenario, bring_before, ended_well, land, retry_until_done, run_all
-from tests.proof.conftest import SOAK, MakeTruth, Start
+from tests.proof.conftest import SOAK, MakeTruth
 from tests.proof.least_truth import assert_at_least_once
 from tests.proof.points import BY_NAME, COMMIT_TIMED_OUT, POINTS, Action, Moment, Passing, Point
 from tests.proof.test_kills import DELAYS_MS, passings_killed

@@ -12,8 +12,9 @@ import pytest
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.conftest import MakeCluster
 from tests.proof import rig
+from tests.proof.attempt import Start
 from tests.proof.campaign import IN_MID_COPY, land, retry_until_done
-from tests.proof.conftest import SOAK, Start
+from tests.proof.conftest import SOAK
 from tests.proof.eyes import Eyes
 from tests.proof.points import BY_NAME, Action, Fault, Passing, Point
 from tests.proof.repair import repaired_until_done

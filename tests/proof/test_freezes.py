@@ -8,9 +8,9 @@ from enum import Enum
 import pytest
 
 from airflow_provider_mm2.local.wait import poll
-from tests.proof.attempt import Attempt
+from tests.proof.attempt import Attempt, Start
 from tests.proof.campaign import IN_MID_COPY, Scenario, bring_before, ended_well, land, retry_until_done, run_all
-from tests.proof.conftest import SOAK, MakeTruth, Start
+from tests.proof.conftest import SOAK, MakeTruth
 from tests.proof.points import POINTS, Action, Moment, Passing, Point
 from tests.proof.truth import Truth
 

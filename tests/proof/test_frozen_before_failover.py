@@ -12,8 +12,9 @@ from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.recovery.failover import Failover
 from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.steps import Mode
+from tests.proof.attempt import Start
 from tests.proof.campaign import land, retry_until_done, run_all
-from tests.proof.conftest import SOAK, MakeTruth, Start
+from tests.proof.conftest import SOAK, MakeTruth
 from tests.proof.points import BY_NAME, POINTS, Action, Passing, Point, Stage
 from tests.proof.truth import Truth
 

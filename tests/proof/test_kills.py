@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
+from tests.proof.attempt import Start
 from tests.proof.campaign import Scenario, bring_before, land, retry_until_done, run_all
-from tests.proof.conftest import SOAK, MakeTruth, Start
+from tests.proof.conftest import SOAK, MakeTruth
 from tests.proof.points import BY_NAME, POINTS, Action, Moment, Passing, Point, When
 
 pytestmark = pytest.mark.broker

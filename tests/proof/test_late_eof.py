@@ -9,8 +9,9 @@ from confluent_kafka import KafkaError, Message
 
 from airflow_provider_mm2.mirror.clusters.confluent.batch import PartitionCopy
 from airflow_provider_mm2.mirror.model import CopyRange, RangeEnd, TopicPartition
+from tests.proof.attempt import Start
 from tests.proof.campaign import retry_until_done
-from tests.proof.conftest import MakeTruth, Start
+from tests.proof.conftest import MakeTruth
 from tests.proof.truth import BASE_MS
 
 CUT_MS = BASE_MS + 3_600_000

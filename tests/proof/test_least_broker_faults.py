@@ -11,8 +11,9 @@ from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.state_model import Delivery
 from tests.conftest import MakeCluster
 from tests.proof import rig
+from tests.proof.attempt import Start
 from tests.proof.campaign import retry_until_done
-from tests.proof.conftest import SOAK, Start
+from tests.proof.conftest import SOAK
 from tests.proof.least_truth import assert_at_least_once
 from tests.proof.points import BY_NAME, Action, Fault, Point
 from tests.proof.test_broker_faults import (

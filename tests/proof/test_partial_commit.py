@@ -10,8 +10,9 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from airflow_provider_mm2.mirror.model import Segment, TopicPartition
 from airflow_provider_mm2.mirror.state.ledger import to_record
+from tests.proof.attempt import Start
 from tests.proof.campaign import retry_until_done
-from tests.proof.conftest import MakeTruth, Start
+from tests.proof.conftest import MakeTruth
 from tests.proof.eyes import LIMIT_S, Record
 from tests.proof.truth import Truth
 

@@ -7,9 +7,9 @@ import pytest
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from tests.conftest import MakeCluster
-from tests.proof.attempt import Outcome
+from tests.proof.attempt import Outcome, Start
 from tests.proof.campaign import Scenario, retry_until_done, run_all
-from tests.proof.conftest import SOAK, MakeTruth, Start
+from tests.proof.conftest import SOAK, MakeTruth
 from tests.proof.truth import Truth, make_truth
 
 pytestmark = pytest.mark.broker

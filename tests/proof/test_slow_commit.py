@@ -10,8 +10,9 @@ from airflow_provider_mm2.local.cluster import LocalCluster
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.local.wait import poll
 from tests.conftest import MakeCluster
+from tests.proof.attempt import Start
 from tests.proof.campaign import IN_MID_COPY, land, retry_until_done
-from tests.proof.conftest import MakeTruth, Start
+from tests.proof.conftest import MakeTruth
 from tests.proof.points import BY_NAME, COMMIT_TIMED_OUT, Action, Fault, Passing
 from tests.proof.repair import repaired_until_done
 from tests.proof.rig import frozen_broker

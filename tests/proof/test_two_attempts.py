@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from tests.proof.attempt import Attempt
+from tests.proof.attempt import Attempt, Start
 from tests.proof.campaign import IN_MID_COPY, Scenario, ended_well, land, retry_until_done, run_all
-from tests.proof.conftest import MakeTruth, Start
+from tests.proof.conftest import MakeTruth
 from tests.proof.points import BY_NAME, Action, Fault, Passing
 from tests.proof.truth import BASE_MS, Truth
 

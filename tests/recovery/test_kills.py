@@ -34,7 +34,7 @@ pytestmark = pytest.mark.broker
 
 ROUNDS = 12 if SOAK else 2
 KILLS = 3
-COMMAND = "import sys; from airflow_provider_mm2.cli.main import main; sys.argv = ['mm2', *sys.argv[1:]]; main()"
+COMMAND = (sys.executable, "-m", "airflow_provider_mm2.cli.main")
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def killed(
     if state == "closed":
         return
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, command, str(flow), *words],
+        [*COMMAND, command, str(flow), *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -85,12 +85,4 @@ def _places(found: Found) -> Iterator[GroupPlace]:
     moves = {} if found.failover is None else found.failover.groups
     for name, move in moves.items():
         for part in move.parts:
-            yield GroupPlace(
-                group=name,
-                topic=part.source.topic,
-                partition=part.source.partition,
-                source_offset=part.source_offset,
-                target_offset=part.offset,
-                exact=part.exact,
-                reason=part.reason,
-            )
+            yield GroupPlace.of(name, part)

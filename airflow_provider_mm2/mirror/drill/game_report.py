@@ -16,7 +16,6 @@ from airflow_provider_mm2.mirror.drill.tally import GroupTally
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.moves import loss_window
-from airflow_provider_mm2.mirror.recovery.record import PartMove
 
 WARNED = 50
 """Warnings of one kind that are told one by one."""
@@ -149,7 +148,7 @@ def _tally(group: str, outcomes: Sequence[Outcome]) -> GroupTally:
 def _places(plan: GamePlan, outcomes: Sequence[Outcome]) -> Iterator[GroupPlace]:
     known = {(each.group, each.source): each for each in outcomes}
     for name, move in plan.moves.items():
-        rows = [_group_place(name, part) for part in move.parts if part.target is not None]
+        rows = [GroupPlace.of(name, part) for part in move.parts if part.target is not None]
         rows += [_row_of(each) for each in plan.unplaced[name] if not each.is_planned]
         for row in sorted(rows, key=lambda row: (row.topic, row.partition)):
             source = TopicPartition(row.topic, row.partition)
@@ -176,18 +175,6 @@ def _empty(plan: GamePlan) -> Iterator[str]:
         )
         if count:
             yield f"group {name}: {count:,} partition(s) left out, which are empty and which it never read"
-
-
-def _group_place(group: str, part: PartMove) -> GroupPlace:
-    return GroupPlace(
-        group=group,
-        topic=part.source.topic,
-        partition=part.source.partition,
-        source_offset=part.source_offset,
-        target_offset=part.offset,
-        exact=part.exact,
-        reason=part.reason,
-    )
 
 
 def _row_of(unplaced: Unplaced) -> GroupPlace:

@@ -10,6 +10,7 @@ from airflow_provider_mm2.mirror.drill.home import Home
 from airflow_provider_mm2.mirror.drill.tally import GroupTally
 from airflow_provider_mm2.mirror.drill_settings import DrillSettings
 from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.recovery.record import PartMove
 
 SCHEMA_VERSION = 1
 GAME_DAY = "game-day"
@@ -77,6 +78,19 @@ class GroupPlace:
     exact: bool
     reason: str | None = None
     played: Played | None = None
+
+    @classmethod
+    def of(cls, group: str, part: PartMove) -> GroupPlace:
+        """As a failover plans it."""
+        return cls(
+            group=group,
+            topic=part.source.topic,
+            partition=part.source.partition,
+            source_offset=part.source_offset,
+            target_offset=part.offset,
+            exact=part.exact,
+            reason=part.reason,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A row of the document."""

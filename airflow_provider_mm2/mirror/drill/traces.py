@@ -52,11 +52,8 @@ class Traces:
 
     def left(self) -> dict[str, dict[str, list[str]]]:
         """All that is there of a drill but the lock group that it is in, by alias: ``topics`` and ``groups``."""
-        lease = lease_group(self.flow)
-        return {
-            alias: {"topics": self._topics(alias), "groups": [name for name in self._groups(alias) if name != lease]}
-            for alias in self.sides
-        }
+        known = self._known_groups(self._noted())
+        return {alias: {"topics": self._topics(alias), "groups": self._groups(alias, known)} for alias in self.sides}
 
     def begin(self) -> None:
         """Note what is about to be made; what a dead drill left is taken away first.
@@ -139,13 +136,13 @@ class Traces:
 
     def clean(self, *, keep_journal: bool = False) -> None:
         """Delete all that a drill of this flow makes; what is gone already is fine."""
+        known = self._known_groups(self._noted())
         for alias, side in self.sides.items():
             journal = {journal_topic(self.flow)}
             topics = set(self._topics(alias)) - journal
             side.delete_topics(sorted(topics))
-            for group in self._groups(alias):
-                if group != lease_group(self.flow):
-                    self._delete_group(side, group)
+            for group in self._groups(alias, known):
+                self._delete_group(side, group)
         if not keep_journal:
             self.pair.target.delete_topics([journal_topic(self.flow)])
 
@@ -181,10 +178,11 @@ class Traces:
         """Whether a topic holds state of the drill's flow, or of its way home: no other flow can have such a name."""
         return any(topic.startswith(f"{kind}.{self.flow.name}.") for kind in _STATE)
 
-    def _groups(self, alias: str) -> list[str]:
-        side, own = self.sides[alias], self._known_groups(self._noted())
-        names = sorted(found.name for found in side.list_groups(every_kind=True))
-        return [name for name in names if name in own or name.startswith(f"mm2.{self.flow.name}.")]
+    def _groups(self, alias: str, known: frozenset[str]) -> list[str]:
+        """Groups of a drill on one side, but the lock group that it is in."""
+        names = sorted(found.name for found in self.sides[alias].list_groups(every_kind=True))
+        own = [name for name in names if name in known or name.startswith(f"mm2.{self.flow.name}.")]
+        return [name for name in own if name != lease_group(self.flow)]
 
 
 _STATE = ("mm2-flow", "mm2-offset-map", "mm2-groups", "mm2-canary", "mm2-stranded", "mm2-renewals")

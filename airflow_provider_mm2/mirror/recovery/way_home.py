@@ -167,7 +167,7 @@ class WayHome:
         if begin.ledger is None:
             return None
         mapped = (segment.target_start for entry in begin.ledger.entries for segment in entry.segments)
-        first, start = next(mapped, begin.offset), self.pair.source.log_offsets([part])[part].start
+        first, start = next(mapped, begin.offset), begin.log_start
         if start >= first or self.pair.source.count_visible(part, start, first, self.tick):
             return None
         return start

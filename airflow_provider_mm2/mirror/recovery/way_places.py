@@ -21,13 +21,14 @@ Ledgers = Mapping[TopicPartition, PartitionLedger]
 class Beginning:
     """Where the way home of one partition begins.
 
-    :param offset: on the active side.
+    :param offset: on the active side; ``log_start`` is where its log begins.
     :param ledger: what the forward flow recorded of it; None: nothing of the topics as they are now.
     :param place: None: there is no such partition at home yet, so nothing has to be recorded of it.
     """
 
     target: TopicPartition
     offset: int
+    log_start: int
     ledger: PartitionLedger | None
     place: Place | None
 
@@ -91,7 +92,7 @@ def beginnings(
                 target_end=end,
                 delivery=flow.delivery,
             )
-        found[part] = Beginning(target=at_home, offset=offset, ledger=ledger, place=place)
+        found[part] = Beginning(target=at_home, offset=offset, log_start=starts[part].start, ledger=ledger, place=place)
     return found, (*dict.fromkeys(told), *_left_out(ledgers, listed, names, away.alias))
 
 

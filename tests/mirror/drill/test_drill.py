@@ -26,7 +26,7 @@ from tests.recovery.applications import LIMIT_S, commit_at_beginning, make_topic
 
 pytestmark = pytest.mark.broker
 
-COMMAND = "import sys; from airflow_provider_mm2.cli.main import main; sys.argv = ['mm2', *sys.argv[1:]]; main()"
+COMMAND = (sys.executable, "-m", "airflow_provider_mm2.cli.main")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_killed_anywhere(flow: Path, pair: LocalPair) -> None:
     chance = random.Random(3)  # noqa: S311
     for _ in range(8 if SOAK else 2):
         process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, "drill", str(flow), "--load", "3"],
+            [*COMMAND, "drill", str(flow), "--load", "3"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
