@@ -23,7 +23,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.verify.part_state import StateRow
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder
 
-VERSION = 2
+VERSION = 3
 EVERY_S = 1.0
 
 _Offset = Annotated[int, Field(ge=0)]
