@@ -28,7 +28,6 @@ from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
 from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, TargetRead, no_report
-from airflow_provider_mm2.mirror.verify.later import Now
 from airflow_provider_mm2.mirror.verify.scope import Part
 
 KEPT = 10_000
@@ -165,7 +164,7 @@ class GameDay:
         for place in places:
             read, is_cut = found.columns.get(place.part.target, ()), place.part.target in found.cut
             part = as_far_as_read(place, read, is_cut=is_cut)
-            comparison = Comparison(self._pair, self._tick, no_report, Now(), copies=_copies(read), kept=KEPT)
+            comparison = Comparison(self._pair, self._tick, no_report, copies=_copies(read), kept=KEPT)
             result = comparison.whole(part)
             lost = Lost() if place.stands is None else _lost(part.source, place.stands, place.part, source)
             yield judge(place, part, read, result, outside=lost, is_cut=is_cut)

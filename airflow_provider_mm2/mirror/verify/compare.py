@@ -14,7 +14,6 @@ from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionMissing, O
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.verify.behind import tell_behind
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
-from airflow_provider_mm2.mirror.verify.later import Later, Now
 from airflow_provider_mm2.mirror.verify.report import VerifyReport
 from airflow_provider_mm2.mirror.verify.resume import EVERY_S, Memory
 from airflow_provider_mm2.mirror.verify.sampling import judged
@@ -44,12 +43,11 @@ def verify_flow(
     _check(order, resume)
     scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
     if order.sample is not None:
-        return _sampled(flow, scope, order, Comparison(pair, tick, report, Now()), began)
+        return _sampled(flow, scope, order, Comparison(pair, tick, report), began)
     memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)
     parts = scope.parts if memory is None else memory.begin(scope.parts)
-    with Later() as work:
-        comparison = Comparison(pair, tick, report, work, memory)
-        results = [comparison.whole(part) for part in parts]
+    comparison = Comparison(pair, tick, report, memory)
+    results = [comparison.whole(part) for part in parts]
     behind = [] if order.by_order else tell_behind(flow, pair, results, tick)
     return VerifyReport(
         flow=flow.name,

@@ -18,7 +18,6 @@ from airflow_provider_mm2.mirror.verify.by_map import MapStand, MapWalk
 from airflow_provider_mm2.mirror.verify.by_order import OrderWalk
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.findings import KEPT, Side
-from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.map_places import OnRecord
 from airflow_provider_mm2.mirror.verify.part_state import Standpoint, compared_of, state_json
 from airflow_provider_mm2.mirror.verify.progress import Progress
@@ -47,7 +46,6 @@ def no_report(progress: Progress) -> None:
 class Comparison:
     """Compares partitions.
 
-    :param work: who does the hashing.
     :param memory: where it is remembered how far it is; None: nowhere.
     :param copies: what is held against the source in place of what the target is asked for; None: it is asked.
     :param kept: how many mismatches of a partition are listed.
@@ -58,7 +56,6 @@ class Comparison:
         pair: ClusterPair,
         tick: Tick,
         report: Report,
-        work: Work,
         memory: Memory | None = None,
         copies: TargetRead | None = None,
         kept: int = KEPT,
@@ -66,7 +63,6 @@ class Comparison:
         self._pair = pair
         self._tick = tick
         self._report = report
-        self._work = work
         self._memory = memory
         self._copies = copies
         self._kept = kept
@@ -121,7 +117,7 @@ class Comparison:
             cluster, place = self._place(part, side)
             return cluster.log_offsets([place])[place].start
 
-        return compared_of(part, state, self._work, start_now, self._kept)
+        return compared_of(part, state, start_now, self._kept)
 
     def _result(self, part: Part, compared: Compared, digests: tuple[str, str] | None) -> PartResult:
         self._records, self._found = self._records + compared.tally.records, self._found + len(compared.findings)

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import sha256
 from itertools import chain
 
 from xxhash import xxh3_128
 
 from airflow_provider_mm2.mirror.model import Columns
-from airflow_provider_mm2.mirror.verify.later import Now, Work
 
 BLOCK = 50_000
 START = bytes(32)
@@ -126,12 +124,10 @@ class Digests:
     """The digests of both sides. As long as a block is the same on both it is hashed once.
 
     :param source: the chain so far, 32 bytes; ``target`` likewise.
-    :param work: who does the hashing, in order.
     """
 
-    def __init__(self, source: bytes = START, target: bytes = START, work: Work | None = None) -> None:
+    def __init__(self, source: bytes = START, target: bytes = START) -> None:
         self._chain = _Chain(source, target)
-        self._work = work or Now()
         self._count = 0
         self._is_parted = False
 
@@ -148,7 +144,6 @@ class Digests:
     @property
     def chains(self) -> tuple[bytes, bytes]:
         """The chains up to the last block's end."""
-        self._work.wait()
         return self._chain.ends
 
     def add_both(self, columns: Columns) -> None:
@@ -164,22 +159,21 @@ class Digests:
         """Add records of the target alone."""
         if len(columns):
             self._is_parted = True
-            self._work.do(partial(self._chain.add_target, columns))
+            self._chain.add_target(columns)
 
     def _add(self, add: Callable[[Columns], None], columns: Columns) -> None:
         """Add records of the source, cut where a block ends."""
         start = 0
         while start < len(columns):
             part = columns.slice(start, start + self.room)
-            self._work.do(partial(add, part))
+            add(part)
             self._count += len(part)
             start += len(part)
             if self.room == 0:
-                self._work.do(self._chain.close_block)
+                self._chain.close_block()
                 self._count, self._is_parted = 0, False
 
     def ends(self) -> tuple[str, str]:
         """The digests of all records so far, as text: of the source, of the target."""
-        self._work.wait()
         source, target = self._chain.chained()
         return source.hex(), target.hex()

@@ -14,7 +14,6 @@ from airflow_provider_mm2.mirror.verify.apart import Compared
 from airflow_provider_mm2.mirror.verify.by_map import MapStand
 from airflow_provider_mm2.mirror.verify.digest import Digests
 from airflow_provider_mm2.mirror.verify.findings import KEPT, Findings, Kind, Mismatch, Side, Tally
-from airflow_provider_mm2.mirror.verify.later import Work
 from airflow_provider_mm2.mirror.verify.scope import Part
 from airflow_provider_mm2.mirror.verify.strays import Stray, Strays
 
@@ -99,16 +98,15 @@ def state_json(compared: Compared, at: Standpoint, ends: tuple[str, str] | None 
 
 
 def compared_of(
-    part: Part, state: Mapping[str, Any] | None, work: Work, start_now: Callable[[Side], int], kept: int = KEPT
+    part: Part, state: Mapping[str, Any] | None, start_now: Callable[[Side], int], kept: int = KEPT
 ) -> tuple[Compared, Standpoint]:
     """A partition to go on with, or to begin.
 
-    :param work: who does the hashing.
     :param start_now: tells where a log begins by now.
     :param kept: how many mismatches are listed.
     """
     if state is None:
-        tally, findings, digests = Tally.empty(), Findings(part.source, kept=kept), Digests(work=work)
+        tally, findings, digests = Tally.empty(), Findings(part.source, kept=kept), Digests()
         strays = Strays(findings)
         at = Standpoint(source=part.start, target=part.target_start, matched=part.start)
     else:
@@ -117,7 +115,7 @@ def compared_of(
         findings = Findings(part.source, listed, state["left_out"], kept=kept)
         strays = Strays(findings, [Stray.from_json(row) for row in state["strays"]])
         source, target = (bytes.fromhex(chain) for chain in state["chains"])
-        digests = Digests(source, target, work)
+        digests = Digests(source, target)
         places = {name: state[name] for name in ("source", "target", "matched")}
         at = Standpoint(**places, stand=MapStand(**state["stand"]))
     absences = Absences(starts=part.starts, compacted=part.compacted, tally=tally, strays=strays, start_now=start_now)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from airflow_provider_mm2.mirror.model import Columns, Row
 from airflow_provider_mm2.mirror.verify import digest
 from airflow_provider_mm2.mirror.verify.digest import START, Digests
-from airflow_provider_mm2.mirror.verify.later import AHEAD, Later
 
 PART = st.one_of(st.none(), st.binary(max_size=3))
 HEADERS = st.one_of(st.none(), st.lists(st.tuples(st.text(max_size=2), PART), min_size=1, max_size=2).map(tuple))
@@ -91,25 +90,3 @@ def test_gone_on_with(rows: list[Row], cut: int) -> None:
 def test_nothing() -> None:
     """The digest of no records is the beginning of the chain."""
     assert digest_of([]) == START.hex()
-
-
-def test_hashed_beside() -> None:
-    """A thread gives the same digests, and what fails in it fails the comparison."""
-    rows: list[Row] = [(b"k%d" % number, None, number, None) for number in range(7 * AHEAD)]
-    with Later() as work:
-        digests = Digests(work=work)
-        for row in rows:
-            digests.add_both(columns_of([row]))
-        assert digests.ends()[0] == digest_of(rows)
-        with pytest.raises(ZeroDivisionError):
-            fail_beside(work)
-
-
-def fail_beside(work: Later) -> None:
-    """Let a piece of work fail, and wait for it."""
-    work.do(lambda: _ignore(1 // 0))
-    work.wait()
-
-
-def _ignore(_: object) -> None:
-    """Take anything."""
