@@ -13,7 +13,7 @@ from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import RepointPlaceMissing, RepointUnreadable
 from airflow_provider_mm2.mirror.recovery.repoint.ports import HttpAccess, Json
 from airflow_provider_mm2.mirror.recovery.repoint.values import is_secret_key
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web
+from airflow_provider_mm2.mirror.web.endpoint import Web
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
 
 _OPTIONS = frozenset({"timeout", "allow_redirects", "proxies", "verify", "stream"}) | frozenset(

@@ -174,6 +174,16 @@ class SettingRefused(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class RunsOnConnect(SettingsError):
+    """A bounded run was asked for of a flow whose engine is Kafka Connect."""
+
+    flow: str
+    found: ClassVar[str] = "flow {flow!r} has engine: connect, so connectors mirror it, and no run does"
+    likely_cause: ClassVar[str] = "a command, operator or DAG for bounded runs was given a flow of the other engine"
+    next_move: ClassVar[str] = "use `mm2 connect {flow}` or ConnectMirrorOperator, which keep its connectors"
+
+
+@dataclass(kw_only=True, eq=False)
 class BoundRefused(SettingsError):
     """An interval's end or start cannot be used."""
 
@@ -1844,11 +1854,11 @@ class EndpointRefused(MirrorError):
     problem: str
     found: ClassVar[str] = "{where} refused it: {problem}"
     likely_cause: ClassVar[str] = "credentials or rights that are missing, or a value that the service does not take"
-    next_move: ClassVar[str] = "correct 'auth' or the value in the flow's repoint:, and resume"
+    next_move: ClassVar[str] = "correct 'auth' or the value in the flow, in connect: or repoint:, and begin again"
 
 
 @dataclass(kw_only=True, eq=False)
-class RepointTooSlow(RetriableError):
+class EndpointTooSlow(RetriableError):
     """What was asked for was taken, and did not come about within the limit."""
 
     where: str
@@ -1856,7 +1866,18 @@ class RepointTooSlow(RetriableError):
     problem: str
     found: ClassVar[str] = "{where} was not done within {seconds:.0f} s: {problem}"
     likely_cause: ClassVar[str] = "pods that do not get ready, or a cluster that keeps rebalancing"
-    next_move: ClassVar[str] = "look at its events or its log; raise wait_s, and resume: what is done is passed"
+    next_move: ClassVar[str] = "look at its events or its log; raise wait_s, and begin again: what is done is passed"
+
+
+@dataclass(kw_only=True, eq=False)
+class TlsUnusable(SettingsError):
+    """A file that TLS needs cannot be used."""
+
+    where: str
+    problem: str
+    found: ClassVar[str] = "the files of 'tls' for {where} cannot be used: {problem}"
+    likely_cause: ClassVar[str] = "the file lies on another machine, may not be read here, or is not PEM"
+    next_move: ClassVar[str] = "correct ca, certificate or key in 'tls' of the flow; all three are PEM files"
 
 
 @dataclass(kw_only=True, eq=False)

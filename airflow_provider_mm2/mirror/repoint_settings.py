@@ -14,7 +14,6 @@ from airflow_provider_mm2.mirror.flow_values import FlowModel, Setting
 from airflow_provider_mm2.mirror.repoint_values import (
     KUBERNETES_NAME,
     AbsolutePath,
-    Address,
     Document,
     DocumentFormat,
     OverHttp,
@@ -26,6 +25,7 @@ from airflow_provider_mm2.mirror.repoint_values import (
     format_of,
     is_a_list,
 )
+from airflow_provider_mm2.mirror.web_settings import Address
 
 
 class FileRepoint(Repoint):

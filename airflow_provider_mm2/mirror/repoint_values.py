@@ -1,15 +1,15 @@
-"""What the models of ``repoint:`` are made of: values that may differ by side, documents, ways to log in."""
+"""What the models of ``repoint:`` are made of: values that may differ by side, documents."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from airflow_provider_mm2.mirror.flow_values import FlowModel, Pattern
+from airflow_provider_mm2.mirror.web_settings import WebSettings
 
 DocumentFormat = Literal["properties", "env", "yaml", "json"]
 _ENDINGS: dict[str, DocumentFormat] = {
@@ -30,15 +30,6 @@ def _is_value(value: Any) -> Any:
     return value
 
 
-def _is_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError("give an address that begins with http:// or https://")
-    if "@" in parts.netloc:
-        raise ValueError("an address holds no user and password; give them in 'auth'")
-    return url
-
-
 def is_absolute(path: str) -> str:
     if not os.path.isabs(path) and not path.startswith("${"):
         raise ValueError("give an absolute path: workers run in other directories")
@@ -53,7 +44,6 @@ def is_a_list(value: object) -> object:
 
 Value = Annotated[Any, AfterValidator(_is_value)]
 Values = Annotated[dict[str, Value], Field(repr=False)]
-Address = Annotated[str, AfterValidator(_is_address)]
 Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(is_a_list)]
 AbsolutePath = Annotated[str, AfterValidator(is_absolute)]
 Workload = Annotated[str, Field(pattern=rf"^(deployment|statefulset)/{KUBERNETES_NAME}\z")]
@@ -93,39 +83,8 @@ class Repoint(FlowModel):
         raise NotImplementedError
 
 
-class Auth(FlowModel):
-    """How to log in: ``user`` and ``password``, or a bearer ``token``."""
-
-    user: str | None = None
-    password: str | None = Field(default=None, repr=False)
-    token: str | None = Field(default=None, repr=False)
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Auth:
-        if (self.token is None) == (self.user is None) or (self.user is None) != (self.password is None):
-            raise ValueError("give 'user' and 'password', or 'token'")
-        return self
-
-
-class Tls(FlowModel):
-    """Files for TLS: whom to trust, and who we are."""
-
-    ca: str | None = None
-    certificate: str | None = None
-    key: str | None = None
-
-
-class OverHttp(Repoint):
-    """What all kinds that speak HTTP take.
-
-    :param timeout_s: of one request.
-    :param headers: sent with each; a secret one as ``${NAME}``.
-    """
-
-    auth: Auth | None = Field(default=None, repr=False)
-    tls: Tls = Tls()
-    headers: dict[str, str] = Field(default={}, repr=False)
-    timeout_s: float = Field(default=10, gt=0, le=300)
+class OverHttp(Repoint, WebSettings):
+    """What all kinds that speak HTTP take."""
 
 
 def check_documents(plain: Mapping[str, object], documents: Mapping[str, Document]) -> None:

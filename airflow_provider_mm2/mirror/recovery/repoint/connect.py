@@ -10,108 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote
 
-import httpx
-
-from airflow_provider_mm2.mirror.clusters.config import scrubbed
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.connect.rest import DOES, ConnectRest
 from airflow_provider_mm2.mirror.errors import (
-    EndpointRefused,
-    EndpointUnreachable,
+    EndpointTooSlow,
     RepointChangedMeanwhile,
     RepointPlaceMissing,
-    RepointTooSlow,
     RepointUnreadable,
 )
 from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted, as_text
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import wait_until
-from airflow_provider_mm2.mirror.recovery.repoint.values import LONGEST_SHOWN, Held, Present, near, same
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web
+from airflow_provider_mm2.mirror.recovery.repoint.values import Held, Present, near, same
+from airflow_provider_mm2.mirror.web.waiting import wait_until
 
 CONFIG, OFFSETS = "config", "offsets"
-_DOES = {"STOPPED": "stop", "PAUSED": "pause", "RUNNING": "resume"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConnectRest:
-    """One Connect cluster.
+def named(rest: ConnectRest, patterns: Sequence[str], tick: Tick) -> list[str]:
+    """Connectors that the patterns name; each pattern must name one.
 
-    :param wait_s: longest wait for a rebalance to end, or for a state.
+    :raises RepointPlaceMissing: there is none.
     """
-
-    web: Web
-    wait_s: float
-
-    def names(self, patterns: Sequence[str], tick: Tick) -> list[str]:
-        """Connectors that the patterns name; each pattern must name one.
-
-        :raises RepointPlaceMissing: there is none.
-        """
-        there: list[str] = sorted(self.web.get("/connectors", tick).json())
-        for pattern in patterns:
-            if not any(re.fullmatch(pattern, name) for name in there):
-                problem = f"no connector matches {pattern!r}{near(pattern, there)}"
-                raise RepointPlaceMissing(where=f"{self.web.url}/connectors", problem=problem)
-        return [name for name in there if any(re.fullmatch(pattern, name) for pattern in patterns)]
-
-    def config(self, name: str, tick: Tick) -> dict[str, str]:
-        """A connector's configuration, secrets and all."""
-        found: dict[str, str] = self.web.get(f"/connectors/{quote(name, safe='')}/config", tick).json()
-        return found
-
-    def status(self, name: str, tick: Tick) -> dict[str, Any]:
-        """How a connector and its tasks run."""
-        found: dict[str, Any] = self.web.get(f"/connectors/{quote(name, safe='')}/status", tick).json()
-        return found
-
-    def offsets(self, name: str, tick: Tick) -> dict[tuple[str, int], int]:
-        """The offsets of a sink's group."""
-        found = self.web.get(f"/connectors/{quote(name, safe='')}/offsets", tick).json()["offsets"]
-        return {
-            (one["partition"]["kafka_topic"], one["partition"]["kafka_partition"]): one["offset"]["kafka_offset"]
-            for one in found
-            if one.get("offset")
-        }
-
-    def change(self, method: str, name: str, path: str, body: object, config: Mapping[str, object], tick: Tick) -> None:
-        """A change that may be asked for again: while the cluster rebalances it is, up to the limit.
-
-        :param config: whose secrets are taken out of what Connect says.
-        """
-        answers: list[httpx.Response | EndpointUnreachable] = []
-
-        def settled() -> bool:
-            given = {} if body is None else {"json": body}
-            try:
-                target = f"/connectors/{quote(name, safe='')}/{path}"
-                answer = self.web.send(method, target, tick, taken=(400, 409), **given)
-            except EndpointUnreachable as error:
-                answers.append(error)
-                return False
-            answers.append(answer)
-            return answer.status_code != 409
-
-        where = f"{method} {self.web.url}/connectors/{name}/{path}"
-        done = wait_until(settled, tick, limit_s=self.wait_s)
-        last = answers[-1]
-        if isinstance(last, EndpointUnreachable):
-            raise last
-        if not done:
-            raise RepointTooSlow(where=where, seconds=self.wait_s, problem="the cluster keeps rebalancing")
-        if last.status_code == 400:
-            raise EndpointRefused(where=where, problem=_said(last, config))
+    there = rest.names(tick)
+    for pattern in patterns:
+        if not any(re.fullmatch(pattern, name) for name in there):
+            problem = f"no connector matches {pattern!r}{near(pattern, there)}"
+            raise RepointPlaceMissing(where=f"{rest.web.url}/connectors", problem=problem)
+    return [name for name in there if any(re.fullmatch(pattern, name) for pattern in patterns)]
 
 
-def _said(response: httpx.Response, config: Mapping[str, object]) -> str:
-    """Connect's own words without the connector's secrets."""
-    try:
-        text = str(response.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        return "status 400"
-    return scrubbed(text, config).replace("\n", " ")[:LONGEST_SHOWN]
+def sink_offsets(rest: ConnectRest, name: str, tick: Tick) -> dict[tuple[str, int], int]:
+    """The offsets of a sink's group."""
+    return {
+        (one["partition"]["kafka_topic"], one["partition"]["kafka_partition"]): one["offset"]["kafka_offset"]
+        for one in rest.offsets(name, tick)
+        if one.get("offset")
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +67,7 @@ class ConnectPlaces:
             config = self.rest.config(name, tick)
             return Held(config[rest]) if rest in config else None
         named = rest.split(",")
-        found = sorted(self.rest.offsets(name, tick).items())
+        found = sorted(sink_offsets(self.rest, name, tick).items())
         return Held([[*part, offset] for part, offset in found if f"{part[0]}-{part[1]}" in named])
 
     def write(self, key: str, before: Present, after: Present, tick: Tick) -> None:
@@ -150,7 +85,7 @@ class ConnectPlaces:
         self.rest.change("PUT", name, "config", changed, {**config, **changed}, tick)
         if not wait_until(lambda: same(self.read(key, tick), after), tick, limit_s=self.rest.wait_s):
             problem = "it was taken, and is not read back"
-            raise RepointTooSlow(where=self.where(key), seconds=self.rest.wait_s, problem=problem)
+            raise EndpointTooSlow(where=self.where(key), seconds=self.rest.wait_s, problem=problem)
 
     def _alter(self, name: str, after: Present, config: Mapping[str, str], tick: Tick) -> None:
         if after is None:
@@ -187,7 +122,7 @@ class ConnectWishes:
     def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
         """Configuration first: it tells which cluster the offsets are of."""
         found: list[Wanted] = []
-        for name in self.rest.names(self.connectors, tick):
+        for name in named(self.rest, self.connectors, tick):
             config = self.rest.config(name, tick)
             values = {**(self._topics(name, config, move) if self.topics else {}), **self.values}
             found += [
@@ -235,9 +170,9 @@ class ConnectStates:
     def write(self, key: str, before: Present, after: Present, tick: Tick) -> None:
         """Stop, pause or resume it, and wait until it is so."""
         wanted = "RUNNING" if after is None else after.value
-        self.rest.change("PUT", key, _DOES[wanted], None, {}, tick)
+        self.rest.change("PUT", key, DOES[wanted], None, {}, tick)
         if not wait_until(lambda: self._is(key, wanted, tick), tick, limit_s=self.rest.wait_s):
-            raise RepointTooSlow(where=self.where(key), seconds=self.rest.wait_s, problem=f"it is not {wanted}")
+            raise EndpointTooSlow(where=self.where(key), seconds=self.rest.wait_s, problem=f"it is not {wanted}")
 
     def _is(self, name: str, wanted: str, tick: Tick) -> bool:
         status = self.rest.status(name, tick)
@@ -257,4 +192,4 @@ class StateWishes:
 
     def wanted(self, move: Move, tick: Tick) -> Sequence[Wanted]:
         """One for each connector."""
-        return [Wanted(key=name, value=self.state) for name in self.rest.names(self.connectors, tick)]
+        return [Wanted(key=name, value=self.state) for name in named(self.rest, self.connectors, tick)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.connect.rest import ConnectRest
 from airflow_provider_mm2.mirror.errors import RepointRefused
-from airflow_provider_mm2.mirror.recovery.repoint.connect import OFFSETS, ConnectRest, parts_of
+from airflow_provider_mm2.mirror.recovery.repoint.connect import OFFSETS, parts_of
 from airflow_provider_mm2.mirror.recovery.repoint.item_by_item import ItemByItem
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Note, RepointPlan
 from airflow_provider_mm2.mirror.recovery.repoint.stopping import Stopping
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import wait_until
+from airflow_provider_mm2.mirror.web.waiting import wait_until
 
 
 @dataclass(frozen=True, kw_only=True)

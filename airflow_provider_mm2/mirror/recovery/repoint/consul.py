@@ -13,7 +13,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import RepointUnreadable
 from airflow_provider_mm2.mirror.recovery.repoint.store import Entry
 from airflow_provider_mm2.mirror.recovery.repoint.values import near
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web
+from airflow_provider_mm2.mirror.web.endpoint import Web
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from airflow_provider_mm2.mirror.connect.rest import ConnectRest
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.repoint.airflow_places import ConnectionPlaces, VariableStore
 from airflow_provider_mm2.mirror.recovery.repoint.connect import (
     ConnectPlaces,
-    ConnectRest,
     ConnectStates,
     ConnectWishes,
     StateWishes,
@@ -36,7 +36,6 @@ from airflow_provider_mm2.mirror.recovery.repoint.python import PythonPlaces
 from airflow_provider_mm2.mirror.recovery.repoint.stopping import Stopping
 from airflow_provider_mm2.mirror.recovery.repoint.store import StorePlaces, document_value, insides, wanted_of
 from airflow_provider_mm2.mirror.recovery.repoint.values import with_environment
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web, web_of
 from airflow_provider_mm2.mirror.repoint_settings import (
     ConnectionRepoint,
     ConnectRepoint,
@@ -49,7 +48,8 @@ from airflow_provider_mm2.mirror.repoint_settings import (
     RepointSettings,
     VariableRepoint,
 )
-from airflow_provider_mm2.mirror.repoint_values import Document, format_of
+from airflow_provider_mm2.mirror.repoint_values import Document, OverHttp, format_of
+from airflow_provider_mm2.mirror.web.endpoint import Web, web_of
 
 Made = tuple[Places, list[Wanted]]
 
@@ -125,23 +125,31 @@ def in_airflow(settings: Any, airflow: AirflowSide) -> Made:
         given = settings.set.items()
         return places, [Wanted(key=key, value=value, may_create=settings.create) for key, value in given]
     access = airflow.http_access(settings.connection)
-    web = web_of(settings, access.url, headers=access.headers)
+    web = _web(settings, access.url, headers=access.headers)
     if settings.auth is None:
         web = replace(web, user=access.user, password=access.password)
     return http_places(settings, web)
 
 
+def _web(settings: OverHttp, url: str, *, headers: Mapping[str, str] | None = None) -> Web:
+    """The endpoint that an item of the flow names.
+
+    :raises RepointValueMissing: there is no such variable.
+    """
+    return web_of(settings, url, lambda text: with_environment(text, settings.label), headers=headers)
+
+
 def _http(settings: HttpRepoint) -> Made:
-    return http_places(settings, web_of(settings, settings.url or ""))
+    return http_places(settings, _web(settings, settings.url or ""))
 
 
 def _consul(settings: ConsulRepoint) -> Made:
-    store = ConsulStore(web=web_of(settings, settings.url), datacenter=settings.datacenter)
+    store = ConsulStore(web=_web(settings, settings.url), datacenter=settings.datacenter)
     return _store(settings, store)
 
 
 def _etcd(settings: EtcdRepoint) -> Made:
-    web = web_of(settings, settings.url)
+    web = _web(settings, settings.url)
     user, password = web.user, web.password
     bare = Web(url=web.url, headers=web.headers, tls=web.tls, timeout_s=web.timeout_s)
     return _store(settings, EtcdStore(web=bare, user=user, password=password))
@@ -159,7 +167,7 @@ def _python(settings: PythonRepoint) -> Made:
 
 
 def _connect(settings: ConnectRepoint) -> Repointer:
-    rest = ConnectRest(web=web_of(settings, settings.url), wait_s=settings.wait_s)
+    rest = ConnectRest(web=_web(settings, settings.url), wait_s=settings.wait_s)
     wishes = ConnectWishes(
         rest=rest,
         connectors=settings.connectors,

@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.errors import RepointChangedMeanwhile, RepointP
 from airflow_provider_mm2.mirror.recovery.repoint.documents.document import names_near, read_value, with_value
 from airflow_provider_mm2.mirror.recovery.repoint.documents.spans import pointer_parts
 from airflow_provider_mm2.mirror.recovery.repoint.values import Held, Present, same
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web
+from airflow_provider_mm2.mirror.web.endpoint import Web
 
 BODY = "body"
 

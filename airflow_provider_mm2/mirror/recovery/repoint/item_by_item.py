@@ -16,13 +16,14 @@ from typing import Protocol
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import (
     EndpointRefused,
+    EndpointTooSlow,
     EndpointUnreachable,
     RepointChangedMeanwhile,
     RepointPlaceMissing,
     RepointRefused,
-    RepointTooSlow,
     RepointUnreadable,
     RepointValueMissing,
+    TlsUnusable,
 )
 from airflow_provider_mm2.mirror.recovery.repoint.places import Places, Wanted, Wishes, concerns
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Item, ItemState, Json, Move, Note, RepointPlan
@@ -45,9 +46,10 @@ TOLD = (
     RepointChangedMeanwhile,
     RepointPlaceMissing,
     RepointRefused,
-    RepointTooSlow,
+    EndpointTooSlow,
     RepointUnreadable,
     RepointValueMissing,
+    TlsUnusable,
 )
 """What becomes an item's problem; anything else, such as what a tick raises, ends the work."""
 

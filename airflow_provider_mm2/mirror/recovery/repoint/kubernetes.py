@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
-from airflow_provider_mm2.mirror.errors import RepointChangedMeanwhile, RepointTooSlow
+from airflow_provider_mm2.mirror.errors import EndpointTooSlow, RepointChangedMeanwhile
 from airflow_provider_mm2.mirror.recovery.repoint.kubernetes_api import KubernetesApi
 from airflow_provider_mm2.mirror.recovery.repoint.places import Wanted
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move
 from airflow_provider_mm2.mirror.recovery.repoint.store import Entry, StorePlaces
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import wait_until
 from airflow_provider_mm2.mirror.recovery.repoint.values import Held, Present, near, same, value_for
+from airflow_provider_mm2.mirror.web.waiting import wait_until
 
 ANNOTATION = "airflow-provider-mm2/repointed"
 """On the pods' template: the side and a number that grows, so that each move rolls out, and the same one only once."""
@@ -90,12 +90,12 @@ def await_workload(
 ) -> None:
     """Wait for a workload, within a limit.
 
-    :raises RepointTooSlow: it did not come about.
+    :raises EndpointTooSlow: it did not come about.
     """
     if not wait_until(lambda: is_so(api.workload(workload, tick)), tick, limit_s=limit_s):
         status = api.workload(workload, tick).status
         problem = f"{status.ready_replicas or 0} of {status.replicas or 0} pods are ready"
-        raise RepointTooSlow(where=where, seconds=limit_s, problem=problem)
+        raise EndpointTooSlow(where=where, seconds=limit_s, problem=problem)
 
 
 def is_rolled_out(found: Any) -> bool:

@@ -15,8 +15,8 @@ from airflow_provider_mm2.mirror.errors import (
     RepointPlaceMissing,
     RepointUnreadable,
 )
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import ticked
 from airflow_provider_mm2.mirror.recovery.repoint.values import near
+from airflow_provider_mm2.mirror.web.waiting import ticked
 
 _KINDS = {"deployment": "deployment", "statefulset": "stateful_set"}
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol, cast
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.errors import RepointPlaceMissing, RepointUnreadable
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import ticked
 from airflow_provider_mm2.mirror.recovery.repoint.values import Held, Present, near
+from airflow_provider_mm2.mirror.web.waiting import ticked
 
 
 class OwnPlaces(Protocol):

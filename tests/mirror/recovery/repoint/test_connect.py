@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
+from airflow_provider_mm2.mirror.connect.rest import ConnectRest
 from airflow_provider_mm2.mirror.errors import (
     EndpointRefused,
     RepointChangedMeanwhile,
@@ -22,9 +23,9 @@ from airflow_provider_mm2.mirror.errors import (
     RepointRefused,
 )
 from airflow_provider_mm2.mirror.model import TopicPartition
-from airflow_provider_mm2.mirror.recovery.repoint.connect import ConnectRest
+from airflow_provider_mm2.mirror.recovery.repoint.connect import named
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move, Stops
-from airflow_provider_mm2.mirror.recovery.repoint.web import Web
+from airflow_provider_mm2.mirror.web.endpoint import Web
 from tests.java.connect_worker import connect_worker
 from tests.mirror.recovery.repoint.moves import Noted, die_in, planned, repointer, states
 
@@ -157,7 +158,7 @@ def test_somebody_else(sink: Sink) -> None:
     with pytest.raises(EndpointRefused, match="Partitions / offsets need to be provided"):
         rest.change("PATCH", sink.name, "offsets", {"offsets": []}, {}, no_tick)
     with pytest.raises(RepointPlaceMissing, match=f"near it: {sink.name}"):
-        rest.names((f"{sink.name}x",), no_tick)
+        named(rest, (f"{sink.name}x",), no_tick)
     made = repointer(**sink.item)
     assert isinstance(made, Stops)
     sink.ask("PUT", "pause")

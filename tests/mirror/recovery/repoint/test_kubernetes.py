@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
-from airflow_provider_mm2.mirror.errors import EndpointUnreachable, RepointChangedMeanwhile, RepointTooSlow
+from airflow_provider_mm2.mirror.errors import EndpointTooSlow, EndpointUnreachable, RepointChangedMeanwhile
 from airflow_provider_mm2.mirror.recovery.repoint.kubernetes import ANNOTATION
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Move, Stops
 from tests.mirror.recovery.repoint.kubernetes_server import Cluster, kubernetes
@@ -126,7 +126,7 @@ def test_a_rollout_that_does_not_end(stage: Stage) -> None:
     """Pods that do not get ready are told with their number, after the limit."""
     stage.cluster.ready = False
     made = repointer(**{**stage.item, "wait_s": 0.5})
-    with pytest.raises(RepointTooSlow, match="0 of 3 pods are ready"):
+    with pytest.raises(EndpointTooSlow, match="0 of 3 pods are ready"):
         made.apply(planned(made), Noted(), no_tick)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
-from airflow_provider_mm2.mirror.errors import EndpointRefused, EndpointUnreachable, RepointUnreadable
-from airflow_provider_mm2.mirror.recovery.repoint.ticking import pause, ticked
-from airflow_provider_mm2.mirror.recovery.repoint.values import with_environment
-from airflow_provider_mm2.mirror.repoint_values import OverHttp, Tls
+from airflow_provider_mm2.mirror.errors import EndpointRefused, EndpointUnreachable, TlsUnusable
+from airflow_provider_mm2.mirror.web.waiting import pause, ticked
+from airflow_provider_mm2.mirror.web_settings import Tls, WebSettings
 
 READ_ATTEMPTS = 3
 _BUSY = (429, 502, 503, 504)
@@ -82,24 +81,27 @@ class Web:
             if self.tls.certificate is not None:
                 context.load_cert_chain(self.tls.certificate, self.tls.key)
         except OSError as error:
-            raise RepointUnreadable(where=f"tls of {self.url}", problem=str(error.strerror or error)) from None
+            raise TlsUnusable(where=self.url, problem=str(error.strerror or error)) from None
         return context
 
 
-def web_of(settings: OverHttp, url: str, *, headers: Mapping[str, str] | None = None) -> Web:
-    """The endpoint that an item of the flow names, with every ``${NAME}`` filled in.
+def web_of(
+    settings: WebSettings, url: str, fill: Callable[[str], str], *, headers: Mapping[str, str] | None = None
+) -> Web:
+    """The endpoint that a flow names.
 
-    :raises RepointValueMissing: there is no such variable.
+    :param fill: gives a text with every ``${NAME}`` in it filled in.
+    :param headers: that come from elsewhere; the settings' own win.
     """
-    auth, where = settings.auth, settings.label
-    sent = {name: with_environment(text, where) for name, text in settings.headers.items()}
+    auth = settings.auth
+    sent = {name: fill(text) for name, text in settings.headers.items()}
     user = password = None
     if auth is not None and auth.token is not None:
-        sent["Authorization"] = f"Bearer {with_environment(auth.token, where)}"
+        sent["Authorization"] = f"Bearer {fill(auth.token)}"
     elif auth is not None:
-        user, password = with_environment(auth.user or "", where), with_environment(auth.password or "", where)
+        user, password = fill(auth.user or ""), fill(auth.password or "")
     return Web(
-        url=with_environment(url, where).rstrip("/"),
+        url=fill(url).rstrip("/"),
         user=user,
         password=password,
         headers={**(headers or {}), **sent},

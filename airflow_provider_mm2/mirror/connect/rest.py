@@ -1,0 +1,145 @@
+"""The REST interface of one Connect cluster; a rebalance is waited for, within a bound.
+
+Source: Kafka Connect, ``ConnectorsResource``, ``ConnectorPluginsResource``; KIP-875 (offsets, and stopping). While the
+workers rebalance, what changes something is answered by 409, and is asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from airflow_provider_mm2.mirror.clusters.config import scrubbed
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import EndpointRefused, EndpointTooSlow, EndpointUnreachable
+from airflow_provider_mm2.mirror.web.endpoint import Web
+from airflow_provider_mm2.mirror.web.waiting import wait_until
+
+LONGEST_SAID = 300
+DOES = {"STOPPED": "stop", "PAUSED": "pause", "RUNNING": "resume"}
+"""What brings a connector into a state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectRest:
+    """One Connect cluster.
+
+    :param wait_s: longest wait for a rebalance to end, or for a state.
+    """
+
+    web: Web
+    wait_s: float
+
+    def worker(self, tick: Tick) -> dict[str, str]:
+        """The worker that answers: ``version``, and ``kafka_cluster_id`` of the cluster it writes to."""
+        found: dict[str, str] = self.web.get("/", tick).json()
+        return found
+
+    def names(self, tick: Tick) -> list[str]:
+        """Every connector there is."""
+        found: list[str] = sorted(self.web.get("/connectors", tick).json())
+        return found
+
+    def config(self, name: str, tick: Tick) -> dict[str, str]:
+        """A connector's configuration, secrets and all.
+
+        :raises EndpointRefused: there is no such connector.
+        """
+        found: dict[str, str] = self.web.get(f"{_path(name)}/config", tick).json()
+        return found
+
+    def configs(self, tick: Tick) -> dict[str, dict[str, str]]:
+        """The configuration of every connector, by name, secrets and all."""
+        found = self.web.get("/connectors", tick, params={"expand": "info"}).json()
+        return {name: dict(each["info"]["config"]) for name, each in found.items()}
+
+    def status(self, name: str, tick: Tick) -> dict[str, Any]:
+        """How a connector and its tasks run.
+
+        :raises EndpointRefused: nothing is known of it.
+        """
+        found: dict[str, Any] = self.web.get(f"{_path(name)}/status", tick).json()
+        return found
+
+    def status_if_any(self, name: str, tick: Tick) -> dict[str, Any] | None:
+        """How it runs; None: nothing is known of it yet, or any more."""
+        answer = self.web.get(f"{_path(name)}/status", tick, taken=(404,))
+        return None if answer.status_code == 404 else dict(answer.json())
+
+    def offsets(self, name: str, tick: Tick) -> list[dict[str, Any]]:
+        """A connector's offsets: ``partition`` and ``offset``, as the kind of connector has them."""
+        where = f"{_path(name)}/offsets"
+        found: list[dict[str, Any]] = self._settled("GET", where, {}, {}, tick).json()["offsets"]
+        return found
+
+    def validate(self, plugin: str, config: Mapping[str, str], tick: Tick) -> dict[str, list[str]]:
+        """What a worker has to say against a configuration, by key, without the configuration's secrets.
+
+        :param plugin: class of the connector.
+        """
+        where = f"/connector-plugins/{quote(plugin, safe='')}/config/validate"
+        answer = self._settled("PUT", where, {"json": dict(config)}, config, tick).json()
+        values = (each["value"] for each in answer["configs"])
+        return {
+            value["name"]: [_in_one_line(text, config) for text in value["errors"]]
+            for value in values
+            if value["errors"]
+        }
+
+    def change(self, method: str, name: str, path: str, body: object, config: Mapping[str, object], tick: Tick) -> None:
+        """A change that may be asked for again: while the cluster rebalances it is, up to the limit.
+
+        :param path: below the connector; empty: the connector itself.
+        :param config: whose secrets are taken out of what Connect says.
+        :raises EndpointRefused: Connect does not take it.
+        :raises EndpointTooSlow: the cluster kept rebalancing.
+        """
+        given = {} if body is None else {"json": body}
+        self._settled(method, f"{_path(name)}/{path}".rstrip("/"), given, config, tick)
+
+    def _settled(
+        self, method: str, path: str, given: Mapping[str, Any], config: Mapping[str, object], tick: Tick
+    ) -> httpx.Response:
+        """The answer, once it is another one than to come again later."""
+        answers: list[httpx.Response | EndpointUnreachable] = []
+
+        def is_settled() -> bool:
+            try:
+                answer = self.web.send(method, path, tick, taken=(400, 409), **given)
+            except EndpointUnreachable as error:
+                answers.append(error)
+                return False
+            answers.append(answer)
+            return answer.status_code != 409
+
+        where = f"{method} {self.web.url}{path}"
+        done = wait_until(is_settled, tick, limit_s=self.wait_s)
+        last = answers[-1]
+        if isinstance(last, EndpointUnreachable):
+            raise last
+        if not done:
+            raise EndpointTooSlow(where=where, seconds=self.wait_s, problem="the cluster keeps rebalancing")
+        if last.status_code == 400:
+            raise EndpointRefused(where=where, problem=_said(last, config))
+        return last
+
+
+def _path(name: str) -> str:
+    return f"/connectors/{quote(name, safe='')}"
+
+
+def _said(response: httpx.Response, config: Mapping[str, object]) -> str:
+    """Connect's own words without the connector's secrets."""
+    try:
+        text = str(response.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return "status 400"
+    return _in_one_line(text, config)
+
+
+def _in_one_line(text: str, config: Mapping[str, object]) -> str:
+    return scrubbed(text, config).replace("\n", " ")[:LONGEST_SAID]

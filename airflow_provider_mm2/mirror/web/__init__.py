@@ -1,0 +1,1 @@
+"""Talking HTTP: one endpoint with its log-in and TLS, and waiting for it."""
