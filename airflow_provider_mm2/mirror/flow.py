@@ -19,8 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_provider_mm2.mirror.connect_settings import ConnectSettings
 from airflow_provider_mm2.mirror.drill_settings import DrillSettings
-from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN, FlowModel, Pattern, Setting
+from airflow_provider_mm2.mirror.flow_values import NAME_PATTERN, FlowModel, Pattern, PlacedProblems, Setting
 from airflow_provider_mm2.mirror.repoint_rules import check_repoint
 from airflow_provider_mm2.mirror.repoint_settings import RepointSettings
 from airflow_provider_mm2.mirror.setting_text import check_variables
@@ -175,6 +176,8 @@ class MirrorFlow(FlowModel):
         ``end`` copies all there is.
     :param strict: refuse a run whose interval does not begin where the last one ended.
     :param delivery: ``exactly_once`` by transactions, ``at_least_once`` where the target has none for us.
+    :param engine: ``bounded`` runs of our own, or ``connect``: MirrorMaker 2's connectors on the Connect cluster that
+        ``connect`` names, which never end.
     :param repoint: what a failover changes in the applications' configuration.
     :param transaction_timeout_s: the broker's limit on one transaction; a chunk takes a third of it at most.
     """
@@ -193,7 +196,8 @@ class MirrorFlow(FlowModel):
     strict: StrictBool = False
     chunk: Chunk = Chunk()
     delivery: Delivery = Delivery.EXACTLY_ONCE
-    engine: Literal["bounded"] = "bounded"
+    engine: Literal["bounded", "connect"] = "bounded"
+    connect: ConnectSettings = ConnectSettings()
     on_gap: Literal["stop", "accept"] = "stop"
     on_recreated: Literal["stop", "restart"] = "stop"
     on_foreign_writes: Literal["stop", "warn", "accept"] = "stop"
@@ -252,6 +256,9 @@ class MirrorFlow(FlowModel):
     def _two_clusters(self) -> MirrorFlow:
         if self.source.alias == self.target.alias:
             raise ValueError(f"source and target have the same alias {self.source.alias!r}")
+        if self.engine == "connect" and not self.connect.is_given:
+            problem = "give 'url', or 'connection' (id of an Airflow http connection): engine: connect needs one"
+            raise PlacedProblems([(("connect",), problem)])
         return self
 
     @classmethod
@@ -275,7 +282,7 @@ class MirrorFlow(FlowModel):
 
         Airflow calls a method of this name for what its pages show of a task's arguments.
         """
-        hidden: Any = {"source": {"settings"}, "target": {"settings"}, "repoint": True}
+        hidden: Any = {"source": {"settings"}, "target": {"settings"}, "repoint": True, "connect": {"auth", "headers"}}
         shown = self.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
         return {**shown, "repoint": [item.label for item in self.repoint]} if self.repoint else shown
 

@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.acls import acl_row
 from airflow_provider_mm2.mirror.interval.admission import Shard
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.interval.forgetting import ForgetReport, forget_flow
 from airflow_provider_mm2.mirror.interval.outlook import Outlook, foresee
 from airflow_provider_mm2.mirror.interval.replicate import Report, replicate_shard
@@ -112,7 +113,7 @@ def prepare(
 
     :raises MirrorError: refused; what had to be created may have been, no record was copied.
     """
-    _check_bounds(flow, bounds)
+    _check(flow, bounds)
     return prepare_topics(flow, pair, owner=owner or process_owner(), tick=stopper(stop or Event()))
 
 
@@ -132,7 +133,7 @@ def mirror_shard(
     :param prepared: what step 0 gave; None reads it from the clusters again (another process did step 0).
     :raises MirrorError: see ``replicate_shard``.
     """
-    _check_bounds(flow, bounds)
+    _check(flow, bounds)
     tick = stopper(stop or Event())
     ready = prepared or recall_topics(flow, pair, tick=tick)
     work = Shard(flow=flow, pair=pair, prepared=ready, number=shard, bounds=bounds)
@@ -144,6 +145,7 @@ def mirror_groups(flow: MirrorFlow, pair: ClusterPair, *, stop: Event | None = N
 
     :raises MirrorError: the data stays committed, and the next run makes up for the groups.
     """
+    check_engine(flow)
     return finish_groups(flow, pair, owner=owner or process_owner(), tick=stopper(stop or Event()))
 
 
@@ -179,7 +181,7 @@ def run_mirror(
 
     :raises MirrorError: shards before the one that failed are mirrored; a run again goes on where each one stands.
     """
-    _check_bounds(flow, bounds)
+    _check(flow, bounds)
     tick = stopper(stop or Event())
     return _mirror_all(flow, pair, bounds=bounds, tick=tick, report=report, owner=owner or process_owner())
 
@@ -206,6 +208,7 @@ def _mirror_all(
     owner: str,
     lease: Lease | None = None,
 ) -> RunSummary:
+    check_engine(flow)
     began = time.monotonic()
     prepared = prepare_topics(flow, pair, owner=owner, tick=tick, lease=lease)
     works = [
@@ -230,6 +233,7 @@ def plan_flow(flow: MirrorFlow, pair: ClusterPair, *, bounds: RunBounds, stop: E
 
     :raises MirrorError: the flow as a whole cannot run.
     """
+    check_engine(flow)
     return foresee(flow, pair, bounds=bounds, tick=stopper(stop or Event()))
 
 
@@ -273,7 +277,8 @@ def forget_progress(
     return forget_flow(flow, pair.target, topics=topics, apply=apply, owner=who, tick=tick)
 
 
-def _check_bounds(flow: MirrorFlow, bounds: RunBounds) -> None:
+def _check(flow: MirrorFlow, bounds: RunBounds) -> None:
+    check_engine(flow)
     bounds.check()
     if flow.strict:
         bounds.check_width()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from airflow_provider_mm2.mirror.connect_settings import ConnectSettings
 from airflow_provider_mm2.mirror.flow import Cut, MirrorFlow
 
 SMALLEST: dict[str, Any] = {
@@ -31,6 +32,7 @@ def test_defaults() -> None:
     assert given["topics"] == ("orders.*",)
     dag = flow.pop("dag")
     sync = flow.pop("sync_topics")
+    assert flow.pop("connect") == ConnectSettings().model_dump()
     assert flow == {
         "topics_exclude": (r".*[\-\.]internal", r".*\.replica", r"__.*"),
         "groups": (".*",),
@@ -216,3 +218,17 @@ def test_chunk_seconds(seconds: float, timeout_s: int, expected: float) -> None:
 def test_kinds_are_not_converted(changes: dict[str, Any]) -> None:
     """A value of another kind than its key takes is refused, never converted into something that runs."""
     assert list(refused(**changes)) == list(changes)
+
+
+def test_the_other_engine() -> None:
+    """``engine: connect`` needs to know where; the block may stand there with the other engine, too."""
+    url = {"url": "http://connect:8083"}
+    assert "engine: connect needs one" in refused(engine="connect")[""]
+    assert "give either 'url' or 'connection'" in refused(connect={**url, "connection": "c"})["connect"]
+    assert "begins with http" in refused(connect={"url": "connect:8083"})["connect.url"]
+    assert list(refused(connect={**url, "task": 2})) == ["connect.task"]
+    assert MirrorFlow.model_validate({**SMALLEST, "connect": url}).engine == "bounded"
+    auth = {"user": "mirror", "password": "hunter2"}
+    flow = MirrorFlow.model_validate({**SMALLEST, "engine": "connect", "connect": {**url, "auth": auth}})
+    assert "hunter2" not in repr(flow)
+    assert flow.serialize()["connect"] == url
