@@ -1870,6 +1870,24 @@ class EndpointTooSlow(RetriableError):
 
 
 @dataclass(kw_only=True, eq=False)
+class NotOnConnect(SettingsError):
+    """A flow with ``engine: connect`` asks what MirrorMaker 2 cannot do."""
+
+    flow: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} asks what MirrorMaker 2 cannot do:\n    {listed}"
+    likely_cause: ClassVar[str] = "the flow was written for bounded runs, which can"
+    next_move: ClassVar[str] = (
+        "take these keys out, or say what MirrorMaker 2 does (docs/how-to/connect.md has each key), or stay with runs"
+    )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the problems as a list for people."""
+        return {**vars(self), "listed": "\n    ".join(self.problems)}
+
+
+@dataclass(kw_only=True, eq=False)
 class TlsUnusable(SettingsError):
     """A file that TLS needs cannot be used."""
 

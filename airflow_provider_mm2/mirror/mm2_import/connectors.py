@@ -134,7 +134,7 @@ def _direction(copy: _Mirror, beside: Sequence[_Mirror], findings: Findings) -> 
             options |= {key: given for key, given in mirror.keys.options.items() if _is_checkpoints(key)}
         told_only += _said_otherwise(copy, mirror, findings)
         _tell_second_connection(copy, mirror, findings)
-    named = copy.connector.name
+    named = copy.connector.entries.get("mm2.flow", copy.connector.name)
     return Direction(
         name=f"{copy.source}-{copy.target}" if named is None else _CLASS_IN_NAME.sub("", named.value),
         named=named,

@@ -27,6 +27,7 @@ class Kind(Enum):
     SWITCH = "switch"
     NUMBER = "number"
     PATTERNS = "patterns"
+    ALL_OR_NEW = "a switch for all topics; off, it leaves new ones"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ KEYS: dict[str, Key] = {
     # which flow it is
     "enabled": _own_code(_BOTH),
     "name": _own_code(_ALL),
+    "mm2.flow": _own_code(_ALL),
     "connector.class": _own_code(_ALL),
     "source.cluster.alias": _own_code(_ALL),
     "target.cluster.alias": _own_code(_ALL),
@@ -85,7 +87,7 @@ KEYS: dict[str, Key] = {
     "replication.policy.separator": _own_code(_ALL),
     "replication.policy.internal.topic.separator.enabled": _own_code(_ALL),
     # topics on the target
-    "sync.topic.configs.enabled": _honoured(_SOURCE, "sync_topics.configs", Kind.SWITCH),
+    "sync.topic.configs.enabled": _honoured(_SOURCE, "sync_topics.configs", Kind.ALL_OR_NEW),
     "sync.topic.configs.interval.seconds": _told(_SOURCE, reasons.SCHEDULE),
     "config.properties.exclude": _honoured(_SOURCE, "sync_topics.config_exclude", Kind.PATTERNS),
     "config.property.filter.class": _told(_SOURCE, reasons.CONFIG_FILTER, f"{_MIRROR}defaultconfigpropertyfilter"),

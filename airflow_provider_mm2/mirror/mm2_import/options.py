@@ -37,7 +37,8 @@ def flow_keys(direction: Direction, findings: Findings) -> dict[str, Any]:
 def _tell_option(key: str, given: Given, internal_factor: int | None, findings: Findings) -> None:
     """Tell of a key that a flow has no place for, unless its value changes nothing."""
     known = KEYS[key]
-    if key == "heartbeats.topic.replication.factor" and given.value.strip() == str(internal_factor):
+    factor = "-1" if internal_factor is None else str(internal_factor)
+    if key == "heartbeats.topic.replication.factor" and given.value.strip() == factor:
         return
     if known.told is not None and given.value.strip().lower() not in known.same:
         findings.tell(given, *known.told)
@@ -72,6 +73,9 @@ class _Draft:
     def _value(self, known: Key, given: Given) -> object:
         if known.kind is Kind.SWITCH:
             return read_switch(given, self.findings)
+        if known.kind is Kind.ALL_OR_NEW:  # MirrorMaker 2 gives a topic that it creates its settings in any case
+            is_on = read_switch(given, self.findings)
+            return "new" if is_on is False else is_on
         if known.kind is Kind.NUMBER:
             return self._number(given)
         found = patterns.split(given.value)

@@ -48,11 +48,14 @@ def test_without_a_checkpoint_connector() -> None:
 
 
 def test_names_and_scalars() -> None:
-    """Numbers and booleans are taken as Connect takes them; two connectors of one direction are two flows."""
+    """Numbers and booleans are taken as Connect takes them; two connectors of one direction are two flows.
+
+    Without the sync of settings MirrorMaker 2 still gives them to a topic that it creates.
+    """
     more = {**SOURCE, "name": "orders flow", "offset.lag.max": 7, "sync.topic.configs.enabled": False, "topics": "a"}
     result = imported_json([more, SOURCE, SOURCE])
     assert [flow.name for flow in result.flows] == ["orders-flow", "us-eu", "us-eu-2"]
-    assert (result.flows[0].offset_lag_max, result.flows[0].sync_topics.configs) == (7, False)
+    assert (result.flows[0].offset_lag_max, result.flows[0].sync_topics.configs) == (7, "new")
 
 
 def test_other_names_for_checkpoints_are_refused() -> None:
