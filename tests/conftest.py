@@ -26,6 +26,7 @@ from airflow_provider_mm2.local.guard import guard_folder
 from airflow_provider_mm2.local.pair import LocalPair
 from tests.hypothesis_profiles import load_profile
 from tests.java.class_archive import quick_java
+from tests.java.connect_worker import shared_worker
 from tests.slow_first import slow_first
 
 load_profile()
@@ -48,7 +49,8 @@ class KafkaSession:
 
 
 _SESSION = pytest.StashKey[KafkaSession]()
-_BROKER_FIXTURES = {"pair", "make_cluster", "kafka_folder"}
+_BROKER_FIXTURES = {"pair", "make_cluster", "kafka_folder", "connect_url"}
+CONNECT = "connect"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,6 +94,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if kafka.owner_pid != os.getpid() or not kafka.folder.exists():
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    processes.end(kafka.folder / CONNECT, grace_s=0)
     LocalPair(kafka.folder / "pair").stop()
     left = [process.pid for process in processes.find(kafka.folder)]
     if left:
@@ -124,6 +127,15 @@ def pair(_guarded: Path) -> LocalPair:
     Shared by all tests: use names of your own (``topic_name``), and do not stop or kill anything.
     """
     return LocalPair(_guarded / "pair").start()
+
+
+@pytest.fixture(scope="session")
+def connect_url(_guarded: Path, pair: LocalPair) -> str:
+    """Give the REST address of the session's Connect worker, which writes to the target exactly once.
+
+    Shared by all tests: name flows as nobody else does.
+    """
+    return shared_worker(_guarded / CONNECT, pair)
 
 
 @pytest.fixture

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from airflow_provider_mm2.mirror.errors import ConnectionMissing
+from airflow_provider_mm2.mirror.errors import ConnectionMissing, HttpConnectionUnusable
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.json_text import read_json
+from airflow_provider_mm2.mirror.web.endpoint import HttpAccess
+from airflow_provider_mm2.mirror.web.http_connection import http_access
 
 PREFIX = "AIRFLOW_CONN_"
 
@@ -36,8 +40,47 @@ def connection_settings(connection: str, environment: Mapping[str, str] | None =
     return extra
 
 
+def connect_access(flow: MirrorFlow, environment: Mapping[str, str] | None = None) -> HttpAccess | None:
+    """What the http connection says that a flow names for its Connect cluster; None: it names none.
+
+    :raises HttpConnectionUnusable: the variable is not set, cannot be read, or names no host.
+    """
+    connection = flow.connect.connection
+    if connection is None:
+        return None
+    variables = os.environ if environment is None else environment
+    variable = PREFIX + connection.upper()
+    text = variables.get(variable, "").strip()
+    if not text:
+        raise HttpConnectionUnusable(connection=connection, problem=f"{variable} is not set")
+    try:
+        fields = _http_fields(text)
+    except (AttributeError, ValueError):
+        fields = None
+    if fields is None:  # without the text of the error, which may quote a secret
+        problem = f"{variable} is neither JSON nor a URI that can be read"
+        raise HttpConnectionUnusable(connection=connection, problem=problem)
+    if not fields["host"]:
+        raise HttpConnectionUnusable(connection=connection, problem=f"{variable} names no host")
+    return http_access(**fields)
+
+
+def _http_fields(text: str) -> dict[str, Any]:
+    if text.startswith("{"):
+        document = read_json(text)
+        fields = {name: document.get(name) for name in ("host", "port", "schema", "login", "password")}
+        return {**fields, "port": int(fields["port"]) if fields["port"] else None, "extra": _extra_of(document)}
+    parts = urlsplit(text)
+    given = {"login": parts.username, "password": parts.password, "host": parts.hostname}
+    plain = {name: None if value is None else unquote(value) for name, value in given.items()}
+    return {**plain, "port": parts.port, "schema": parts.path.strip("/") or None, "extra": _from_uri(text)}
+
+
 def _from_json(text: str) -> dict[str, object]:
-    document = read_json(text)
+    return _extra_of(read_json(text))
+
+
+def _extra_of(document: Any) -> dict[str, object]:
     extra = document.get("extra", {})
     return _mapping(read_json(extra) if isinstance(extra, str) and extra else extra or {})
 

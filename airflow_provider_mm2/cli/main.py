@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_mm2.cli import (
+    connect,
     drill,
     failback,
     failover,
@@ -60,6 +61,7 @@ app.command()(verify.verify)
 app.command()(failover.failover)
 app.command()(failback.failback)
 app.command()(drill.drill)
+app.command()(connect.connect)
 app.command("import")(import_.command)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")

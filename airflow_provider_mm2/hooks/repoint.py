@@ -11,15 +11,11 @@ from airflow.sdk import BaseHook, Variable
 
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import RepointPlaceMissing, RepointUnreadable
-from airflow_provider_mm2.mirror.recovery.repoint.ports import HttpAccess, Json
+from airflow_provider_mm2.mirror.recovery.repoint.ports import Json
 from airflow_provider_mm2.mirror.recovery.repoint.values import is_secret_key
-from airflow_provider_mm2.mirror.web.endpoint import Web
+from airflow_provider_mm2.mirror.web.endpoint import HttpAccess, Web
+from airflow_provider_mm2.mirror.web.http_connection import http_access
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
-
-_OPTIONS = frozenset({"timeout", "allow_redirects", "proxies", "verify", "stream"}) | frozenset(
-    {"trust_env", "cert", "max_redirects", "check_response"}
-)
-"""Keys in the extra of an http connection that are no headers. Source: Airflow's http provider, ``HttpHook``."""
 
 
 class AirflowRepoint:
@@ -76,18 +72,12 @@ class AirflowRepoint:
         found = self._found(connection)
         if found is None:
             raise RepointPlaceMissing(where=f"Connection {connection}", problem="Airflow knows none of this id")
-        host = found.host or ""
-        address = host if "://" in host else f"{found.schema or 'http'}://{host}"
-        headers = {name: str(value) for name, value in self._extra(found).items() if name not in _OPTIONS}
-        for name, value in {**headers, "password": found.password or ""}.items():
+        fields = {name: getattr(found, name) for name in ("host", "port", "schema", "login", "password")}
+        access = http_access(**fields, extra=self._extra(found))
+        for name, value in {**access.headers, "password": access.password or ""}.items():
             if value and (is_secret_key(name) or name.lower() == "authorization"):
                 mask_secret(value)
-        return HttpAccess(
-            url=f"{address}:{found.port}" if found.port else address,
-            user=found.login or None,
-            password=found.password,
-            headers=headers,
-        )
+        return access
 
     def _logged_in(self, api: str) -> tuple[Web, dict[str, str]]:
         access = self.http_access(api)

@@ -147,6 +147,20 @@ class ConnectionMissing(SettingsError):
 
 
 @dataclass(kw_only=True, eq=False)
+class HttpConnectionUnusable(SettingsError):
+    """An Airflow connection of type ``http`` that a flow names cannot be had."""
+
+    connection: str
+    problem: str
+    found: ClassVar[str] = "the http connection {connection!r} cannot be used: {problem}"
+    likely_cause: ClassVar[str] = "it was never created here, or is of another type"
+    next_move: ClassVar[str] = (
+        "create it (airflow connections add, or AIRFLOW_CONN_<ID> in the environment) with host, port, login and "
+        "password; schema is http or https"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
 class SecretInFlow(SettingsError):
     """A flow used under Airflow holds a secret in plain text."""
 
@@ -1885,6 +1899,113 @@ class NotOnConnect(SettingsError):
     def facts(self) -> dict[str, object]:
         """The fields, and the problems as a list for people."""
         return {**vars(self), "listed": "\n    ".join(self.problems)}
+
+
+@dataclass(kw_only=True, eq=False)
+class NotAConnectFlow(SettingsError):
+    """Connectors were asked for of a flow that runs mirror."""
+
+    flow: str
+    found: ClassVar[str] = "flow {flow!r} has engine: bounded, so runs mirror it, and no connectors do"
+    likely_cause: ClassVar[str] = "a command or operator for connectors was given a flow of the other engine"
+    next_move: ClassVar[str] = "use `mm2 run`, or write engine: connect and connect: into the flow"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectVariableMissing(SettingsError):
+    """What speaks to a Connect cluster refers to an environment variable that is not there."""
+
+    flow: str
+    variable: str
+    found: ClassVar[str] = "connect: of flow {flow!r} has ${{{variable}}}, and there is no such environment variable"
+    likely_cause: ClassVar[str] = "the variable is set in another shell, worker or container than this one"
+    next_move: ClassVar[str] = "export {variable} where this runs, or use an Airflow connection of type http"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectorNotOurs(MirrorError):
+    """A connector has the name that one of the flow's would have, and is somebody else's; it was left alone."""
+
+    name: str
+    where: str
+    flow: str
+    problem: str
+    found: ClassVar[str] = "the connector {name} at {where} is not one of flow {flow!r}: {problem}"
+    likely_cause: ClassVar[str] = "another tool or flow uses this Connect cluster, or somebody registered it by hand"
+    next_move: ClassVar[str] = "delete or rename that connector, or give the flow another name; nothing was changed"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectorMissing(MirrorError):
+    """A flow's connectors are to be acted on, and are not there."""
+
+    flow: str
+    where: str
+    names: tuple[str, ...]
+    found: ClassVar[str] = "flow {flow!r} has no {names} at {where}"
+    likely_cause: ClassVar[str] = "they were never put, or somebody has deleted them"
+    next_move: ClassVar[str] = "put them: `mm2 connect {flow} put --apply`"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectorRefused(MirrorError):
+    """A worker refuses the configuration of a connector; nothing was changed."""
+
+    where: str
+    problems: tuple[str, ...]
+    found: ClassVar[str] = "the worker at {where} refuses it:\n    {listed}"
+    likely_cause: ClassVar[str] = "a class that the worker does not have, or a worker of another version"
+    next_move: ClassVar[str] = "correct the flow's keys that these come from, or the worker; nothing was changed"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the problems as a list for people."""
+        return {**vars(self), "listed": "\n    ".join(self.problems)}
+
+
+@dataclass(kw_only=True, eq=False)
+class ExactlyOnceOff(MirrorError):
+    """A worker does not support exactly once, which the flow wants; nothing was changed."""
+
+    where: str
+    said: str
+    found: ClassVar[str] = "the worker at {where} cannot mirror exactly once: {said}"
+    likely_cause: ClassVar[str] = "exactly.once.source.support is not enabled on the workers; its default is disabled"
+    next_move: ClassVar[str] = (
+        "set it to preparing on every worker and restart them one by one, then the same with enabled; or give the flow "
+        "delivery: at_least_once"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectOnOtherCluster(MirrorError):
+    """The workers of a Connect cluster write to another Kafka cluster than the flow's target; nothing was changed."""
+
+    where: str
+    worker: str
+    alias: str
+    target: str
+    found: ClassVar[str] = "the worker at {where} writes to cluster {worker!r}, and {alias!r} is {target!r}"
+    likely_cause: ClassVar[str] = (
+        "the workers are of the source or of a third cluster; MirrorMaker 2's records go where its workers do"
+    )
+    next_move: ClassVar[str] = "give the address of a Connect cluster whose bootstrap.servers are those of the target"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectFailed(MirrorError):
+    """A connector, or a task of one, has failed, and Connect does not start it again by itself."""
+
+    flow: str
+    failures: tuple[str, ...]
+    found: ClassVar[str] = "of the connectors of flow {flow!r} has failed:\n    {listed}"
+    likely_cause: ClassVar[str] = "what the last 'Caused by' says; the worker's log has more"
+    next_move: ClassVar[str] = "mend that, and `mm2 connect {flow} restart`"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The fields, and the failures as a list for people."""
+        return {**vars(self), "listed": "\n    ".join(self.failures)}
 
 
 @dataclass(kw_only=True, eq=False)

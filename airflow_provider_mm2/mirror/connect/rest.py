@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import httpx
 
-from airflow_provider_mm2.mirror.clusters.config import scrubbed
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.connect.scrubbing import scrub, secrets_of
 from airflow_provider_mm2.mirror.errors import EndpointRefused, EndpointTooSlow, EndpointUnreachable
 from airflow_provider_mm2.mirror.web.endpoint import Web
 from airflow_provider_mm2.mirror.web.waiting import wait_until
@@ -80,12 +80,16 @@ class ConnectRest:
         """What a worker has to say against a configuration, by key, without the configuration's secrets.
 
         :param plugin: class of the connector.
+        :raises EndpointRefused: the worker has no such class.
         """
         where = f"/connector-plugins/{quote(plugin, safe='')}/config/validate"
-        answer = self._settled("PUT", where, {"json": dict(config)}, config, tick).json()
-        values = (each["value"] for each in answer["configs"])
+        answer = self._settled("PUT", where, {"json": dict(config)}, config, tick, taken=(404,))
+        if answer.status_code == 404:
+            problem = f"the worker has no connector of the class {plugin}"
+            raise EndpointRefused(where=f"PUT {self.web.url}{where}", problem=problem)
+        values = (each["value"] for each in answer.json()["configs"])
         return {
-            value["name"]: [_in_one_line(text, config) for text in value["errors"]]
+            value["name"]: [scrub(str(text), secrets_of(config)) for text in value["errors"]]
             for value in values
             if value["errors"]
         }
@@ -93,23 +97,39 @@ class ConnectRest:
     def change(self, method: str, name: str, path: str, body: object, config: Mapping[str, object], tick: Tick) -> None:
         """A change that may be asked for again: while the cluster rebalances it is, up to the limit.
 
-        :param path: below the connector; empty: the connector itself.
         :param config: whose secrets are taken out of what Connect says.
         :raises EndpointRefused: Connect does not take it.
         :raises EndpointTooSlow: the cluster kept rebalancing.
         """
         given = {} if body is None else {"json": body}
-        self._settled(method, f"{_path(name)}/{path}".rstrip("/"), given, config, tick)
+        self._settled(method, f"{_path(name)}/{path}", given, config, tick)
+
+    def delete(self, name: str, tick: Tick) -> None:
+        """Delete a connector; one that is gone already is fine. Its offsets stay.
+
+        :raises EndpointTooSlow: the cluster kept rebalancing, or the connector is still there.
+        """
+        self._settled("DELETE", _path(name), {}, {}, tick, taken=(404,))
+        if not wait_until(lambda: name not in self.names(tick), tick, limit_s=self.wait_s):
+            where = f"connector {name} at {self.web.url}"
+            raise EndpointTooSlow(where=where, seconds=self.wait_s, problem="it is still there")
 
     def _settled(
-        self, method: str, path: str, given: Mapping[str, Any], config: Mapping[str, object], tick: Tick
+        self,
+        method: str,
+        path: str,
+        given: Mapping[str, Any],
+        config: Mapping[str, object],
+        tick: Tick,
+        *,
+        taken: tuple[int, ...] = (),
     ) -> httpx.Response:
         """The answer, once it is another one than to come again later."""
         answers: list[httpx.Response | EndpointUnreachable] = []
 
         def is_settled() -> bool:
             try:
-                answer = self.web.send(method, path, tick, taken=(400, 409), **given)
+                answer = self.web.send(method, path, tick, taken=(400, 409, *taken), **given)
             except EndpointUnreachable as error:
                 answers.append(error)
                 return False
@@ -138,8 +158,4 @@ def _said(response: httpx.Response, config: Mapping[str, object]) -> str:
         text = str(response.json()["message"])
     except (ValueError, KeyError, TypeError):
         return "status 400"
-    return _in_one_line(text, config)
-
-
-def _in_one_line(text: str, config: Mapping[str, object]) -> str:
-    return scrubbed(text, config).replace("\n", " ")[:LONGEST_SAID]
+    return scrub(text, secrets_of(config)).replace("\n", " ")[:LONGEST_SAID]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -83,6 +83,24 @@ class Web:
         except OSError as error:
             raise TlsUnusable(where=self.url, problem=str(error.strerror or error)) from None
         return context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAccess:
+    """An endpoint as an Airflow connection tells it."""
+
+    url: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def web(self, settings: WebSettings, fill: Callable[[str], str]) -> Web:
+        """The endpoint, with what a flow says besides; a log-in of the flow's own wins.
+
+        :param fill: as for :func:`web_of`.
+        """
+        web = web_of(settings, self.url, fill, headers=self.headers)
+        return web if settings.auth is not None else replace(web, user=self.user, password=self.password)
 
 
 def web_of(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -125,18 +124,15 @@ def in_airflow(settings: Any, airflow: AirflowSide) -> Made:
         given = settings.set.items()
         return places, [Wanted(key=key, value=value, may_create=settings.create) for key, value in given]
     access = airflow.http_access(settings.connection)
-    web = _web(settings, access.url, headers=access.headers)
-    if settings.auth is None:
-        web = replace(web, user=access.user, password=access.password)
-    return http_places(settings, web)
+    return http_places(settings, access.web(settings, lambda text: with_environment(text, settings.label)))
 
 
-def _web(settings: OverHttp, url: str, *, headers: Mapping[str, str] | None = None) -> Web:
+def _web(settings: OverHttp, url: str) -> Web:
     """The endpoint that an item of the flow names.
 
     :raises RepointValueMissing: there is no such variable.
     """
-    return web_of(settings, url, lambda text: with_environment(text, settings.label), headers=headers)
+    return web_of(settings, url, lambda text: with_environment(text, settings.label))
 
 
 def _http(settings: HttpRepoint) -> Made:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.web.endpoint import HttpAccess
 
 Json = Any
 """What JSON can carry."""
@@ -197,16 +198,6 @@ class Stops(Protocol):
 
         :raises MirrorError: as ``Repointer.undo``.
         """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAccess:
-    """An endpoint as an Airflow connection tells it."""
-
-    url: str
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class AirflowSide(Protocol):
