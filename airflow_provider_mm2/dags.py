@@ -26,6 +26,7 @@ from airflow_provider_mm2.mirror.flow_file import (
     read_flows,
 )
 from airflow_provider_mm2.mirror.reverse_flow import find_any_flow
+from airflow_provider_mm2.operators.connect import ConnectMirrorOperator
 from airflow_provider_mm2.operators.groups import SyncGroupOffsetsOperator
 from airflow_provider_mm2.operators.invalid_flow import InvalidFlowOperator
 from airflow_provider_mm2.operators.mirror import (
@@ -34,6 +35,7 @@ from airflow_provider_mm2.operators.mirror import (
     MirrorIntervalOperator,
     MirrorPlanOperator,
 )
+from airflow_provider_mm2.sensors.connect import ConnectMirrorSensor
 from airflow_provider_mm2.version_compat import cron_timetable
 
 DAG_PREFIX = "mm2_mirror__"
@@ -110,6 +112,9 @@ class MirrorDag(DAG):
 
 def _mirror_tasks(flow: MirrorFlow, operator_args: Mapping[str, Any]) -> None:
     """The graph of one run, in the DAG or group that is open."""
+    if flow.engine == "connect":
+        _connect_tasks(flow, operator_args)
+        return
     plan = MirrorPlanOperator(task_id="plan", flow=flow, **operator_args)
     mirror = MirrorIntervalOperator.partial(
         task_id="mirror", flow=flow, map_index_template="shard {{ task.shard }}", **operator_args
@@ -120,6 +125,21 @@ def _mirror_tasks(flow: MirrorFlow, operator_args: Mapping[str, Any]) -> None:
     assets = MirrorAssetsOperator(task_id="assets", results=mirror.output, alias=f"{DAG_PREFIX}{flow.name}")
     mirror >> groups
     [assets, groups] >> MirrorFinishOperator(task_id="finish", results=mirror.output)
+
+
+def _connect_tasks(flow: MirrorFlow, operator_args: Mapping[str, Any]) -> None:
+    """The same for a flow that connectors mirror: they are made sure of, and waited for until they are caught up."""
+    connections = {name: value for name, value in operator_args.items() if name.endswith("_conn_id")}
+    connectors = ConnectMirrorOperator(task_id="connectors", flow=flow, **connections)
+    caught_up = ConnectMirrorSensor(
+        task_id="caught_up",
+        flow=flow,
+        until=operator_args.get("until"),
+        caught_up=True,
+        mode="reschedule",
+        **connections,
+    )
+    connectors >> caught_up
 
 
 def _dag_args(flow: MirrorFlow) -> dict[str, Any]:
@@ -160,6 +180,13 @@ def _description(flow: MirrorFlow) -> str:
 
 def _documentation(flow: MirrorFlow) -> str:
     topics = "\n".join(f"- `{pattern}`" for pattern in flow.topics[:50])
+    if flow.engine == "connect":
+        return (
+            f"### {flow.name}: {flow.source.alias} to {flow.target.alias}\n\n"
+            "Connectors of MirrorMaker 2 on a Connect cluster mirror it. `connectors` makes sure that they are there "
+            "and what the flow says, `caught_up` waits until they have copied what was stamped before the run's end. "
+            f"Topics (whole names, {flow.replication_policy} policy):\n\n{topics}\n"
+        )
     end = {
         "interval": "up to the run's end: its data interval's, or the moment it was triggered",
         "end": "all that the source holds when it starts",

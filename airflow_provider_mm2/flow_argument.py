@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_mm2.hooks.cluster import refuse_plain_secrets, refuse_plain_secrets_in
+from airflow_provider_mm2.hooks.cluster import (
+    refuse_plain_secrets,
+    refuse_plain_secrets_in,
+    refuse_plain_secrets_in_connect,
+)
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import ClusterSettings, MirrorFlow
 from airflow_provider_mm2.mirror.flow_file import flow_folder, flow_from_mapping
@@ -30,6 +34,10 @@ def refuse_secrets(flow: FlowGiven) -> None:
             settings = cluster.get("settings") if isinstance(cluster, Mapping) else None
             if isinstance(cluster, Mapping) and isinstance(settings, Mapping):
                 refuse_plain_secrets_in(str(cluster.get("alias", side)), settings)
+        connect, target = flow.get("connect"), flow.get("target")
+        if isinstance(connect, Mapping):
+            alias = target.get("alias", "target") if isinstance(target, Mapping) else "target"
+            refuse_plain_secrets_in_connect(str(alias), connect)
 
 
 def find_given_flow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 OPERATORS = (
+    "airflow_provider_mm2.operators.connect",
     "airflow_provider_mm2.operators.drill",
     "airflow_provider_mm2.operators.failback",
     "airflow_provider_mm2.operators.failover",

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from airflow_provider_mm2.cli.main import app
+from airflow_provider_mm2.mirror.connect.limits import LIMITS
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.mm2_import.keys import KEYS
 
@@ -67,6 +68,17 @@ def test_every_key_of_a_flow_is_documented() -> None:
         for key, field in fields_of(MirrorFlow)
         if defaults[key] != written(field) and defaults[key] not in SAID_IN_WORDS
     ] == []
+
+
+def test_every_limit_of_connectors_is_documented() -> None:
+    """The page on Connect has a row for each key that MirrorMaker 2 honours in part, with the values that it takes."""
+    page = (ROOT / "docs" / "how-to" / "connect.md").read_text("utf-8")
+    rows = [row for row in re.findall(r"^\| (`.*`) \| (.*) \| .* \|$", page, re.M) if "Mirror" not in row[0]]
+    taken = {
+        key: set(re.findall(r"`([^`]+)`", values)) for keys, values in rows for key in re.findall(r"`([^`]+)`", keys)
+    }
+    words = {True: "true", False: "false"}
+    assert taken == {key: {str(words.get(one, one)) for one in limit.able} for key, limit in LIMITS.items()}
 
 
 def test_every_key_that_an_import_honours_is_documented() -> None:

@@ -78,7 +78,8 @@ def _put(flow: MirrorFlow, connectors: FlowConnectors, stop: Event, *, apply: bo
     }
     wanted = wanted_connectors(flow, settings)
     with clusters(flow, target_only=True) as pair:
-        return connectors.put(wanted, target_cluster=pair.target.cluster_id, apply=apply, tick=stopper(stop))
+        plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=stopper(stop))
+    return connectors.put(plan, wanted, tick=stopper(stop)) if apply else plan
 
 
 def _show(report: PutReport | StatusReport | ActionReport, document: dict[str, Any], action: Asked) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
 
 _ASSIGNED = re.compile(r"""(?:password|secret|token)\w*\s*=\s*(["'])(?P<text>.+?)\1""", re.IGNORECASE)
+_FROM_ENVIRONMENT = re.compile(r"(?:bearer |basic )?\$\{\w+\}", re.IGNORECASE)
 _SHORTEST_LINE = 12
 """Shortest line of a key file that is masked by itself: shorter ones would blot out words of ordinary lines."""
 
@@ -150,6 +151,7 @@ def refuse_plain_secrets(flow: MirrorFlow) -> None:
     """
     for cluster in (flow.source, flow.target):
         refuse_plain_secrets_in(cluster.alias, cluster.settings or {})
+    refuse_plain_secrets_in_connect(flow.target.alias, flow.connect.model_dump())
     if flow.repoint:
         # Imported here: parsing a DAG loads nothing that only a failover needs.
         from airflow_provider_mm2.mirror.recovery.repoint.plain_secrets import plain_secrets_in
@@ -168,6 +170,30 @@ def refuse_plain_secrets_in(alias: str, settings: Mapping[str, object]) -> None:
     found = plain_secrets(ClusterSettings.model_construct(alias=alias, settings=dict(settings)))
     if found:
         mask_secrets({key: settings[key] for key in found})
+        raise SecretInFlow(alias=alias, settings=found)
+
+
+def refuse_plain_secrets_in_connect(alias: str, connect: Mapping[str, object]) -> None:
+    """Refuse a log-in in plain text in a ``connect:`` block, which may not be a valid one yet.
+
+    :param alias: of the target, where the Connect cluster stands.
+    :raises SecretInFlow: with the names of the keys.
+    """
+    auth, headers = connect.get("auth"), connect.get("headers")
+    given: dict[str, object] = {}
+    if isinstance(auth, Mapping):
+        given |= {f"connect.auth.{name}": auth.get(name) for name in ("password", "token")}
+    if isinstance(headers, Mapping):
+        named = {name: f"connect.headers.{name}" for name in headers}
+        given |= {
+            key: headers[name]
+            for name, key in named.items()
+            if is_secret(str(name).replace("-", ".")) or str(name).lower() == "authorization"
+        }
+    found = tuple(key for key, text in given.items() if text and _FROM_ENVIRONMENT.fullmatch(str(text)) is None)
+    if found:
+        for key in found:
+            mask_secret(str(given[key]))
         raise SecretInFlow(alias=alias, settings=found)
 
 

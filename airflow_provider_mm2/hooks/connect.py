@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
@@ -10,9 +10,11 @@ from airflow_provider_mm2.mirror.errors import HttpConnectionUnusable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.json_text import read_json
 from airflow_provider_mm2.mirror.mm2_import.findings import may_be_secret
-from airflow_provider_mm2.mirror.web.endpoint import HttpAccess
-from airflow_provider_mm2.mirror.web.http_connection import http_access
 from airflow_provider_mm2.version_compat import AirflowNotFoundException, mask_secret
+
+if TYPE_CHECKING:
+    from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
+    from airflow_provider_mm2.mirror.web.endpoint import HttpAccess
 
 
 class ConnectRestHook(BaseHook):
@@ -51,6 +53,9 @@ class ConnectRestHook(BaseHook):
             raise self._unusable("it is not defined") from None
 
     def _access(self, found: Any) -> HttpAccess:
+        # Imported here: parsing a DAG must not load an HTTP client.
+        from airflow_provider_mm2.mirror.web.http_connection import http_access
+
         try:
             extra = read_json(found.extra or "{}")
         except ValueError:
@@ -70,19 +75,35 @@ class ConnectRestHook(BaseHook):
         return HttpConnectionUnusable(connection=self.http_conn_id, problem=problem)
 
 
-def connect_access(flow: MirrorFlow) -> HttpAccess | None:
-    """What the connection says that a flow names for its Connect cluster; None: it names none.
+def flow_connectors(flow: MirrorFlow) -> FlowConnectors | None:
+    """The connectors of a flow, by the http connection that it names; None: runs mirror it. Nothing is contacted.
 
-    :raises HttpConnectionUnusable: it cannot be used.
+    Call it in ``execute()`` only: it asks Airflow and the environment of the worker.
+
+    :raises HttpConnectionUnusable: the connection cannot be used.
+    :raises ConnectVariableMissing: an environment variable is not set.
     """
+    if flow.engine != "connect":
+        return None
     connection = flow.connect.connection
-    return None if connection is None else ConnectRestHook(connection).get_conn()
+    return _connectors(flow, None if connection is None else ConnectRestHook(connection).get_conn())
 
 
-async def aconnect_access(flow: MirrorFlow) -> HttpAccess | None:
-    """:func:`connect_access` for an event loop.
+async def aflow_connectors(flow: MirrorFlow) -> FlowConnectors | None:
+    """:func:`flow_connectors` for an event loop.
 
-    :raises HttpConnectionUnusable: as there.
+    :raises MirrorError: as there.
     """
+    if flow.engine != "connect":
+        return None
     connection = flow.connect.connection
-    return None if connection is None else await ConnectRestHook(connection).aget_conn()
+    return _connectors(flow, None if connection is None else await ConnectRestHook(connection).aget_conn())
+
+
+def _connectors(flow: MirrorFlow, access: HttpAccess | None) -> FlowConnectors:
+    from airflow_provider_mm2.mirror.connect.access import connectors_at
+
+    found = connectors_at(flow, access=access)
+    for secret in found.rest.web.secrets:
+        mask_secret(secret)
+    return found

@@ -194,7 +194,7 @@ class RunsOnConnect(SettingsError):
     flow: str
     found: ClassVar[str] = "flow {flow!r} has engine: connect, so connectors mirror it, and no run does"
     likely_cause: ClassVar[str] = "a command, operator or DAG for bounded runs was given a flow of the other engine"
-    next_move: ClassVar[str] = "use `mm2 connect {flow}` or ConnectMirrorOperator, which keep its connectors"
+    next_move: ClassVar[str] = "its connectors are for `mm2 connect {flow}`, ConnectMirrorOperator, ConnectMirrorSensor"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from airflow_provider_mm2.flow_argument import FlowGiven, airflow_failures, find_given_flow, refuse_secrets
 from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings, refuse_plain_secrets
+from airflow_provider_mm2.hooks.connect import flow_connectors
 from airflow_provider_mm2.mirror.errors import WaitBroken
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.version_compat import AirflowFailException, AirflowSkipException, default_deferrable
@@ -89,7 +90,15 @@ class FlowSensor(BaseSensorOperator):
         with airflow_failures():
             flow, condition = self._resolved_flow(context), self.condition(context)
             with closing(connect_pair(flow, pair_settings(flow), self.stop)) as pair:
-                finding = watch(condition, flow, pair, stop=self.stop, every_s=self.poke_interval, report=self._tell)
+                finding = watch(
+                    condition,
+                    flow,
+                    pair,
+                    stop=self.stop,
+                    every_s=self.poke_interval,
+                    report=self._tell,
+                    connectors=flow_connectors(flow),
+                )
         return PokeReturnValue(is_done=finding.met, xcom_value=dict(finding.facts) if finding.met else None)
 
     def on_kill(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_mm2.hooks.cluster import apair_settings, connect_pair
+from airflow_provider_mm2.hooks.connect import aflow_connectors
 from airflow_provider_mm2.mirror.conditions.condition import Condition, condition_from_json
 from airflow_provider_mm2.mirror.conditions.finding import Finding, Holding
 from airflow_provider_mm2.mirror.conditions.look import look, pause_s
@@ -88,12 +89,12 @@ class ConditionTrigger(BaseTrigger):
 
 async def _look(flow: MirrorFlow, condition: Condition) -> Finding:
     """One look, beside the loop; cancelled, it ends at its next tick and closes its clients."""
-    settings = await apair_settings(flow)
+    settings, connectors = await apair_settings(flow), await aflow_connectors(flow)
     stop = Event()
 
     def call() -> Finding:
         with closing(connect_pair(flow, settings, stop)) as pair:
-            return look(condition, flow, pair, stop=stop)
+            return look(condition, flow, pair, stop=stop, connectors=connectors)
 
     try:
         return await off_loop(call)

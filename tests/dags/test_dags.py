@@ -75,6 +75,18 @@ def test_a_flow_file_gives_a_dag(load: Load) -> None:
     assert "`orders`" in str(dag.doc_md)
 
 
+def test_a_flow_that_connectors_mirror(load: Load) -> None:
+    """Its DAG makes sure of the connectors and waits for them; a secret of ``connect:`` in plain text is refused."""
+    more = "engine: connect\nconnect: {url: 'http://connect:8083'}\n"
+    dag = load(file=flow_text(more=more))["mm2_mirror__orders"]
+    assert tasks_before(dag) == {"connectors": set(), "caught_up": {"connectors"}}
+    assert "`connectors` makes sure" in str(dag.doc_md)
+    plain = more.replace("8083'", f"8083', auth: {{token: {SECRET}}}")
+    failing = load(file=flow_text(more=plain))["mm2_mirror__orders"]
+    assert "connect.auth.token" in problem_of(failing)
+    assert SECRET not in f"{failing.doc_md}{failing.tasks[0].__dict__}"
+
+
 def test_the_dag_block_becomes_the_dags_arguments(load: Load) -> None:
     """Schedule, start, tags, owner, pool and retries come from the flow's file."""
     block = (

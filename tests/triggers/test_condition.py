@@ -218,7 +218,7 @@ def test_a_cancelled_trigger_closes_its_clients(monkeypatch: pytest.MonkeyPatch)
     """K58: the look that is under way ends at its next chance, and nothing is left open."""
     looking, closed = Event(), Event()
 
-    def look_for_ever(condition: object, flow: object, pair: object, *, stop: Event) -> Finding:
+    def look_for_ever(condition: object, flow: object, pair: object, *, stop: Event, connectors: object) -> Finding:
         looking.set()
         assert stop.wait(LIMIT_S)
         raise ClusterUnreachable(alias="us", servers="", seconds=0, problem="it was stopped")
@@ -240,7 +240,7 @@ def test_clients_end_in_the_thread_that_made_them(monkeypatch: pytest.MonkeyPatc
         def __del__(self) -> None:
             ended.append(threading.current_thread().name)
 
-    def fail(condition: object, flow: object, pair: object, *, stop: Event) -> Finding:
+    def fail(condition: object, flow: object, pair: object, *, stop: Event, connectors: object) -> Finding:
         client = Client()
         try:
             raise ValueError(f"{client is not None}")

@@ -66,14 +66,29 @@ class GroupLeftSource:
     for_s: float = 60
 
 
-Condition = MirroredThrough | LagBelow | GroupCaughtUp | GroupLeftSource
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectRunning:
+    """The connectors of a flow run, all of their tasks, and are caught up.
+
+    :param until: everything stamped before it that the source held by then is on the target; None: running is enough.
+    :param topics: source topics that ``until`` is for; empty: all of the flow.
+    """
+
+    kind: ClassVar[str] = "connect_running"
+    for_s: ClassVar[float] = 0
+    until: datetime | None = None
+    topics: tuple[str, ...] = ()
+
+
+Condition = MirroredThrough | LagBelow | GroupCaughtUp | GroupLeftSource | ConnectRunning
 
 
 def condition_to_json(condition: Condition) -> dict[str, Any]:
     """A condition as plain JSON values."""
     document: dict[str, Any] = {"kind": condition.kind}
-    if isinstance(condition, MirroredThrough):
+    if isinstance(condition, MirroredThrough | ConnectRunning):
         document["until"] = None if condition.until is None else condition.until.isoformat()
+    if isinstance(condition, MirroredThrough):
         document["offsets"] = [list(row) for row in condition.offsets]
     if isinstance(condition, LagBelow | GroupCaughtUp):
         document["below"] = condition.below
@@ -92,7 +107,7 @@ def condition_from_json(document: Mapping[str, Any]) -> Condition:
     :raises ConditionRefused: it is none, or of another version of this package.
     """
     fields = dict(document)
-    makers = {kind.kind: kind for kind in (MirroredThrough, LagBelow, GroupCaughtUp, GroupLeftSource)}
+    makers = {kind.kind: kind for kind in (MirroredThrough, LagBelow, GroupCaughtUp, GroupLeftSource, ConnectRunning)}
     maker: Any = makers.get(fields.pop("kind", None))
     try:
         if "topics" in fields:

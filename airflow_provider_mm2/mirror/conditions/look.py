@@ -11,11 +11,13 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReade
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.conditions.condition import (
     Condition,
+    ConnectRunning,
     GroupCaughtUp,
     GroupLeftSource,
     LagBelow,
     MirroredThrough,
 )
+from airflow_provider_mm2.mirror.conditions.connectors import look_at_connectors
 from airflow_provider_mm2.mirror.conditions.finding import Finding, Holding
 from airflow_provider_mm2.mirror.conditions.judge import (
     judge_caught_up,
@@ -24,9 +26,11 @@ from airflow_provider_mm2.mirror.conditions.judge import (
     judge_through,
     not_begun,
 )
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, GroupUnknown, MirrorError, Stopped
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
+from airflow_provider_mm2.mirror.errors import FlowNotPrepared, GroupUnknown, MirrorError, NotAConnectFlow, Stopped
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupState
+from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
@@ -34,11 +38,20 @@ from airflow_provider_mm2.mirror.state_model import PartitionLedger
 from airflow_provider_mm2.mirror.status import read_record, read_recorded
 
 
-def look(condition: Condition, flow: MirrorFlow, pair: ClusterPair, *, stop: Event) -> Finding:
+def look(
+    condition: Condition,
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    *,
+    stop: Event,
+    connectors: FlowConnectors | None = None,
+) -> Finding:
     """Whether a condition is met now.
 
-    ``MirroredThrough`` and ``GroupCaughtUp`` ask the target alone, ``LagBelow`` both, ``GroupLeftSource`` the source.
+    ``MirroredThrough`` and ``GroupCaughtUp`` ask the target alone, ``LagBelow`` both, ``GroupLeftSource`` the source,
+    ``ConnectRunning`` the Connect cluster and, for a time, the source.
 
+    :param connectors: of a flow with ``engine: connect``.
     :param stop: ends it within a second, or when the cluster's answer under way has come.
     :raises Stopped: it was asked to.
     :raises MirrorError: a cluster that has to be asked does not answer, or what it says cannot be believed.
@@ -51,6 +64,11 @@ def look(condition: Condition, flow: MirrorFlow, pair: ClusterPair, *, stop: Eve
     tick()
     if isinstance(condition, GroupLeftSource):
         return _look_left(condition, flow, pair, tick)
+    if isinstance(condition, ConnectRunning):
+        if connectors is None:
+            raise NotAConnectFlow(flow=flow.name)
+        return look_at_connectors(condition, flow, pair.source, connectors, tick)
+    check_engine(flow)
     try:
         if isinstance(condition, MirroredThrough):
             return _look_through(condition, flow, pair, tick)
@@ -69,6 +87,7 @@ def watch(
     stop: Event,
     every_s: float,
     report: Callable[[Finding], None],
+    connectors: FlowConnectors | None = None,
 ) -> Finding:
     """Look once; where the condition has to hold for a time, look on until it has, or does not hold any more.
 
@@ -78,7 +97,7 @@ def watch(
     """
     holding = Holding(condition.for_s)
     while True:
-        finding = holding.add(look(condition, flow, pair, stop=stop))
+        finding = holding.add(look(condition, flow, pair, stop=stop, connectors=connectors))
         report(finding)
         left_s = holding.left_s
         if finding.met or left_s is None:

@@ -6,13 +6,13 @@ Each action may be made again and then changes nothing. A connector that is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.connect.connectors import PACKAGE, Connector, Part, name_of, parts_of
-from airflow_provider_mm2.mirror.connect.difference import Change, ConnectorChange, changes_of, why_not_ours
+from airflow_provider_mm2.mirror.connect.difference import Change, changes_of, why_not_ours
 from airflow_provider_mm2.mirror.connect.limits import told_differences
 from airflow_provider_mm2.mirror.connect.neighbours import beside
 from airflow_provider_mm2.mirror.connect.report import (
@@ -83,12 +83,10 @@ class FlowConnectors:
         """
         return self._ours(self.rest.configs(tick))
 
-    def put(
-        self, wanted: Sequence[Connector], *, target_cluster: Callable[[], str], apply: bool, tick: Tick
-    ) -> PutReport:
-        """Make the connectors what they are to be; without ``apply`` only show what that would change.
+    def plan(self, wanted: Sequence[Connector], *, target_cluster: Callable[[], str], tick: Tick) -> PutReport:
+        """What would have to change for the connectors to be what they are to be; nothing is changed.
 
-        The worker is asked about every configuration first, so that nothing is changed where one of them is refused.
+        The worker is asked about every configuration, so that nothing will be changed where one of them is refused.
 
         :param target_cluster: gives the id of the flow's target.
         :raises ConnectorNotOurs: one of their names belongs to somebody else.
@@ -102,16 +100,29 @@ class FlowConnectors:
         changes = changes_of(wanted, there, list(self.names))
         due = {each.name for each in changes if each.change in (Change.CREATE, Change.ALTER)}
         self._check_with_worker([each for each in wanted if each.name in due], tick)
-        if apply:
-            self._carry_out(changes, {each.name: each.config for each in wanted}, tick)
         return PutReport(
             flow=self.flow.name,
             worker=self.rest.web.url,
-            applied=apply,
+            applied=False,
             changes=changes,
             differs=tuple(told_differences(self.flow)),
             warnings=tuple(beside(self.flow, every, self.names)),
         )
+
+    def put(self, plan: PutReport, wanted: Sequence[Connector], *, tick: Tick) -> PutReport:
+        """Do what a plan shows, connector after connector; killed in between, a new plan shows the rest.
+
+        :raises EndpointTooSlow: a connector did not begin within the limit.
+        """
+        configs = {each.name: each.config for each in wanted}
+        for each in plan.changes:
+            if each.change is Change.DELETE:
+                self.rest.delete(each.name, tick)
+            elif each.change is not Change.NOTHING:
+                config = configs[each.name]
+                self.rest.change("PUT", each.name, "config", config, config, tick)
+                self._await_begin(each.name, tick)
+        return replace(plan, applied=True)
 
     def act(self, action: Action, *, apply: bool = True, tick: Tick) -> ActionReport:
         """Bring the connectors into a state, and wait until they are in it.
@@ -171,17 +182,6 @@ class FlowConnectors:
         if problems:
             raise ConnectorRefused(where=self.rest.web.url, problems=tuple(problems))
 
-    def _carry_out(
-        self, changes: Sequence[ConnectorChange], configs: Mapping[str, Mapping[str, str]], tick: Tick
-    ) -> None:
-        for each in changes:
-            if each.change is Change.DELETE:
-                self.rest.delete(each.name, tick)
-            elif each.change is not Change.NOTHING:
-                config = configs[each.name]
-                self.rest.change("PUT", each.name, "config", config, config, tick)
-                self._await(each.name, lambda state: state not in (MISSING, *_UNDER_WAY), "it does not begin", tick)
-
     def _ask(self, name: str, action: Action, before: str, config: Mapping[str, str], tick: Tick) -> None:
         if action is Action.DELETE:
             self.rest.delete(name, tick)
@@ -190,9 +190,10 @@ class FlowConnectors:
         elif before != _LEADS_TO[action]:
             self.rest.change("PUT", name, action.value, None, config, tick)
 
-    def _await(self, name: str, is_so: Callable[[str], bool], problem: str, tick: Tick) -> None:
-        if not wait_until(lambda: is_so(self._state_of(name, tick)), tick, limit_s=self.rest.wait_s):
-            raise EndpointTooSlow(where=self._where(name), seconds=self.rest.wait_s, problem=problem)
+    def _await_begin(self, name: str, tick: Tick) -> None:
+        unknown = {MISSING, *_UNDER_WAY}
+        if not wait_until(lambda: self._state_of(name, tick) not in unknown, tick, limit_s=self.rest.wait_s):
+            raise EndpointTooSlow(where=self._where(name), seconds=self.rest.wait_s, problem="it does not begin")
 
     def _await_tasks(self, names: Sequence[str], wanted: str | None, tick: Tick) -> None:
         """Wait until all stay in a state for some looks; what is to run may also have failed, which is told."""

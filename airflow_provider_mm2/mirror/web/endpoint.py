@@ -32,6 +32,12 @@ class Web:
     tls: Tls = field(default_factory=Tls)
     timeout_s: float = 10
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The password, and what a header for the log-in has."""
+        logins = (value for name, value in self.headers.items() if name.lower() == "authorization")
+        return tuple(text for text in (self.password, *logins) if text)
+
     def get(self, path: str, tick: Tick, *, taken: tuple[int, ...] = (), **options: Any) -> httpx.Response:
         """Read, up to three times where there is no usable answer.
 

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_mm2.mirror.conditions.condition import (
     Condition,
+    ConnectRunning,
     GroupCaughtUp,
     GroupLeftSource,
     LagBelow,
@@ -33,6 +34,8 @@ CONDITIONS = [
     LagBelow(below=BEYOND_A_FLOAT, topics=("a",)),
     GroupCaughtUp(group="группа", below=7),
     GroupLeftSource(group="app", for_s=2.5),
+    ConnectRunning(),
+    ConnectRunning(until=datetime(2026, 1, 1, tzinfo=ZONE), topics=("a",)),
 ]
 
 

@@ -53,4 +53,4 @@ def test_on_the_command_line(command: str, tmp_path: Path) -> None:
     file = tmp_path / "orders.yaml"
     file.write_text(json.dumps(FLOW), encoding="utf-8")
     result = CliRunner().invoke(app, [command, str(file)])
-    assert (result.exit_code, "use `mm2 connect orders`" in result.output) == (2, True)
+    assert (result.exit_code, "`mm2 connect orders`, ConnectMirrorOperator" in result.output) == (2, True)

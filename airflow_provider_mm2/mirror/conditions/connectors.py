@@ -1,0 +1,125 @@
+"""One look at a flow's connectors: do they run, and is everything before a time on the target.
+
+A task that is RUNNING may still copy nothing: where its producer has died it was seen to stay so. Only how far the
+copy is proves that it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
+from airflow_provider_mm2.mirror.conditions.condition import ConnectRunning
+from airflow_provider_mm2.mirror.conditions.finding import Finding
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
+from airflow_provider_mm2.mirror.connect.report import StatusReport
+from airflow_provider_mm2.mirror.errors import ConnectFailed
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
+from airflow_provider_mm2.mirror.moments import show, to_ms
+
+NAMED, LISTED = 3, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How far the copy of one partition is, against a time.
+
+    :param position: the next source offset to copy.
+    :param behind: why what was stamped before the time may not all be on the target; empty: all of it is.
+    """
+
+    part: TopicPartition
+    position: int
+    behind: str = ""
+
+
+def look_at_connectors(
+    condition: ConnectRunning, flow: MirrorFlow, source: ClusterReader, connectors: FlowConnectors, tick: Tick
+) -> Finding:
+    """Whether they run and are caught up; the source is asked only where a time is given.
+
+    :raises ConnectFailed: a connector or task has failed, with its trace.
+    :raises MirrorError: somebody who has to be asked does not answer.
+    """
+    status = connectors.status(tick)
+    if status.failures:
+        raise ConnectFailed(flow=flow.name, failures=tuple(status.failures))
+    if status.waits or condition.until is None:
+        return judge_running(condition, status, [])
+    if condition.until > datetime.now(timezone.utc):
+        return judge_running(condition, status, [], is_early=True)
+    return judge_running(condition, status, reached(condition, flow, source, status.progress, tick))
+
+
+def reached(
+    condition: ConnectRunning,
+    flow: MirrorFlow,
+    source: ClusterReader,
+    progress: Mapping[TopicPartition, int],
+    tick: Tick,
+) -> list[Reached]:
+    """How far each partition is: a record that is next and stamped at or after the time ends it, as in a run."""
+    assert condition.until is not None  # noqa: S101 # asked for with a time only
+    until_ms = to_ms(condition.until)
+    on_source = source.list_topics()
+    selected = select_topics(flow, naming.policy_of(flow), on_source).topics
+    names = [name for name in selected if not condition.topics or name in condition.topics]
+    parts = [TopicPartition(name, number) for name in sorted(names) for number in range(on_source[name])]
+    logs = source.log_offsets(parts)
+    found: list[Reached] = []
+    for part in parts:
+        tick()
+        found.append(_reached(part, max(progress.get(part, 0), logs[part].start), logs[part], source, until_ms))
+    missing = sorted(set(condition.topics) - set(names))
+    return found + [Reached(part=TopicPartition(name, 0), position=0, behind="not mirrored") for name in missing]
+
+
+def _reached(part: TopicPartition, position: int, log: LogOffsets, source: ClusterReader, until_ms: int) -> Reached:
+    """Markers and aborted records lie between the last copied record and the end: so the next visible one decides."""
+    following = source.first_visible(part, position, log.stable) if position < log.stable else None
+    if following is not None:
+        offset, stamped_ms = following
+        behind = "" if stamped_ms >= until_ms else f"at {offset} of {log.stable}"
+    else:
+        behind = f"held at {log.stable} by an open transaction on the source" if log.stable < log.end else ""
+    return Reached(part=part, position=position, behind=behind)
+
+
+def judge_running(
+    condition: ConnectRunning, status: StatusReport, found: list[Reached], *, is_early: bool = False
+) -> Finding:
+    """Put it into a sentence, with the numbers."""
+    tasks = sum(len(each.tasks) for each in status.connectors)
+    text = f"{len(status.connectors)} connectors run with {tasks} tasks"
+    waits = status.waits
+    if waits:
+        text = f"{len(waits)} of {len(status.connectors)} connectors or their tasks do not run: {_some(waits)}"
+    goal = None if condition.until is None else show(to_ms(condition.until))
+    behind = [f"{each.part} is {each.behind}" for each in found if each.behind]
+    is_met = not waits and not is_early and not behind
+    if goal is not None and is_early:
+        text += f", and it is not {goal} yet"
+    elif goal is not None and not waits:
+        is_met = is_met and bool(found)
+        text += f", caught up through {goal} on {len(found)} partition(s)" if is_met else f", not through {goal} yet"
+        text += f": {_some(behind)}" if behind else "" if found else ": nothing is mirrored"
+    facts: dict[str, Any] = {
+        "connectors": len(status.connectors),
+        "tasks": tasks,
+        "mirrored_through": goal if is_met else None,
+        "partitions": len(found),
+        "behind": len(behind),
+        "progress": [{**each.part._asdict(), "next_offset": each.position} for each in found][:LISTED],
+    }
+    return Finding(met=is_met, text=text, facts=facts)
+
+
+def _some(texts: list[str]) -> str:
+    more = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,92 @@
+"""The DAG of a flow that connectors mirror, through Airflow's task runner, on the session's Connect worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_mm2.dags import MirrorDag
+from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.operators.connect import ConnectMirrorOperator
+from airflow_provider_mm2.sensors.connect import ConnectMirrorSensor
+from tests.airflow_env import run_dag
+from tests.contract.lab import Side, messages
+from tests.dags.test_run import states, xcom
+from tests.mirror.connect.stage import ConnectStage, stage_of
+
+pytestmark = [pytest.mark.airflow, pytest.mark.broker]
+SECRET = "hunter2-of-the-dag"  # noqa: S105 - planted, to be looked for
+
+
+@pytest.fixture
+def stage(pair: LocalPair, connect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectStage]:
+    """Give a stage whose flow finds its worker by an http connection, and has a secret among its settings."""
+    address = urlsplit(connect_url)
+    connection = {"conn_type": "http", "host": address.hostname, "port": address.port, "schema": "http"}
+    monkeypatch.setenv("AIRFLOW_CONN_CONNECT_EU", json.dumps(connection))
+    monkeypatch.setenv("ORDERS_PASSWORD", SECRET)
+    more = {"connect": {"connection": "connect_eu", "refresh_s": 1}, "dag": {"retries": 0}}
+    with stage_of(pair, connect_url, tmp_path, **more) as made:
+        login = {"sasl.mechanism": "PLAIN", "sasl.username": "mirror", "sasl.password": "${ORDERS_PASSWORD}"}
+        made.document["target"]["settings"] |= login
+        yield made
+
+
+def test_the_dag_makes_sure_of_the_connectors(stage: ConnectStage, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run puts them and ends when all that was there is on the target; the next one finds them as they are to be.
+
+    The log has each key that is changed, and no secret.
+    """
+    dag = MirrorDag(stage.document)
+    first = run_dag(dag)
+    assert (first.state, states(first)) == ("success", {"connectors": "success", "caught_up": "success"})
+    assert stage.mirrored() == [message.value for message in messages(10)]
+    assert [row["change"] for row in xcom(first, "connectors")["connectors"]] == ["create"] * 3
+    assert xcom(first, "caught_up")["progress"] == [{"topic": stage.topic, "partition": 0, "next_offset": 10}]
+    stage.lab.produce(Side.SOURCE, stage.source, *messages(5, first=10))
+    second = run_dag(MirrorDag(stage.document))
+    assert (second.state, xcom(second, "connectors")["to_change"]) == ("success", 0)
+    assert stage.mirrored() == [message.value for message in messages(15)]
+    log = "".join(capfd.readouterr())
+    assert "target.cluster.sasl.jaas.config: None -> ***" in log
+    assert SECRET not in log + json.dumps(xcom(first, "connectors"))
+
+
+def test_stopped_and_resumed_by_tasks(stage: ConnectStage) -> None:
+    """Each action as a task; a deferred sensor waits in the triggerer until the records of the time are there."""
+    run_dag(MirrorDag(stage.document))
+    with DAG(f"stop_{stage.name}", schedule=None) as dag:
+        stop = ConnectMirrorOperator(task_id="stop", flow=stage.document, action="{{ 'stop' }}")
+        look = ConnectMirrorOperator(task_id="look", flow=stage.document, action="delete", apply="false")
+        resume = ConnectMirrorOperator(task_id="resume", flow=stage.document, action="resume")
+        until = datetime.now(timezone.utc).isoformat()
+        wait = ConnectMirrorSensor(
+            task_id="wait", flow=stage.document, until=until, deferrable=True, poke_interval=0.5, timeout=120
+        )
+        stop >> look >> resume >> wait
+    stage.lab.produce(Side.SOURCE, stage.source, *messages(5, first=10))
+    run = run_dag(dag)
+    assert run.state == "success"
+    assert {row["after"] for row in xcom(run, "stop")["connectors"]} == {"STOPPED"}
+    assert {row["after"] for row in xcom(run, "look")["connectors"]} == {"STOPPED"}
+    assert xcom(run, "wait")["mirrored_through"] is not None
+    assert stage.mirrored() == [message.value for message in messages(15)]
+
+
+def test_a_failed_connector_fails_the_sensor(stage: ConnectStage, capfd: pytest.CaptureFixture[str]) -> None:
+    """The sensor does not wait for what will not come: it fails for good, and the log has the trace."""
+    stage.document["source"] = {"alias": "us", "settings": {"bootstrap.servers": "no-such-host.invalid:9092"}}
+    with DAG(f"failed_{stage.name}", schedule=None) as dag:
+        put = ConnectMirrorOperator(task_id="put", flow=stage.document)
+        put >> ConnectMirrorSensor(task_id="wait", flow=stage.document, poke_interval=0.5, timeout=120, retries=2)
+    failed = run_dag(dag)
+    assert states(failed) == {"put": "success", "wait": "failed"}
+    log = "".join(capfd.readouterr())
+    assert f"of the connectors of flow '{stage.name}' has failed" in log
+    assert "No resolvable bootstrap urls" in log
