@@ -1,4 +1,4 @@
-"""The DAG of a flow that connectors mirror, through Airflow's task runner, on the session's Connect worker."""
+"""Flows that connectors mirror, through Airflow's task runner, on the session's Connect worker."""
 
 from __future__ import annotations
 
@@ -13,12 +13,21 @@ from airflow.sdk import DAG
 
 from airflow_provider_mm2.dags import MirrorDag
 from airflow_provider_mm2.local.pair import LocalPair
+from airflow_provider_mm2.mirror.group_model import GroupOffsets
+from airflow_provider_mm2.mirror.mm2_import.flow_text import flow_document
+from airflow_provider_mm2.mirror.mm2_import.importer import import_files
+from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.operators.connect import ConnectMirrorOperator
 from airflow_provider_mm2.sensors.connect import ConnectMirrorSensor
 from tests.airflow_env import run_dag
+from tests.article.conftest import remote_clusters
+from tests.article.test_article import Said
 from tests.contract.lab import Side, messages
 from tests.dags.test_run import states, xcom
-from tests.mirror.connect.stage import ConnectStage, stage_of
+from tests.java.program import JavaProgram
+from tests.mirror.connect.stage import ConnectStage, stage_of, until
+
+__all__ = ["remote_clusters"]
 
 pytestmark = [pytest.mark.airflow, pytest.mark.broker]
 SECRET = "hunter2-of-the-dag"  # noqa: S105 - planted, to be looked for
@@ -90,3 +99,64 @@ def test_a_failed_connector_fails_the_sensor(stage: ConnectStage, capfd: pytest.
     log = "".join(capfd.readouterr())
     assert f"of the connectors of flow '{stage.name}' has failed" in log
     assert "No resolvable bootstrap urls" in log
+
+
+def articles_connectors(stage: ConnectStage) -> list[dict[str, str]]:
+    """The two connectors of the article, its misspelt key too, for one topic and one group of a shared cluster."""
+    bytes_alone = "org.apache.kafka.connect.converters.ByteArrayConverter"
+    both = {
+        "source.cluster.alias": f"kafka-source-{stage.name}",
+        "target.cluster.alias": "kafka-dist",
+        "source.cluster.bootstrap.servers": stage.document["source"]["settings"]["bootstrap.servers"],
+        "target.cluster.bootstrap.servers": stage.document["target"]["settings"]["bootstrap.servers"],
+        "topics": stage.topic,
+        "value.converter": bytes_alone,
+    }
+    head = "org.apache.kafka.connect.mirror."
+    source = {**both, "name": stage.name, "connector.class": f"{head}MirrorSourceConnector"}
+    checkpoint = {
+        **both,
+        "name": f"{stage.name}-checkpoints",
+        "connector.class": f"{head}MirrorCheckpointConnector",
+        "key.converter": bytes_alone,
+        "groups": stage.topic,
+        "sync.group.offsets.enabled": "true",
+        "backup.sync.group.offsets.enabled": "true",
+        "exclude.internal.topics": "false",
+        "tasks.max": "1",
+    }
+    return [source, checkpoint]
+
+
+def test_the_articles_connectors_sent_by_a_task(stage: ConnectStage, remote_clusters: JavaProgram) -> None:
+    """Imported and put by the operator, they carry a group over: the article's Java application reads on behind it.
+
+    MirrorMaker 2's positions are not exact: nothing that the group has not read is missed, some may come again.
+    """
+    stage.lab.commit_offsets(Side.SOURCE, stage.topic, {stage.source: 6})
+    connectors = json.dumps(articles_connectors(stage)).encode()
+    (flow,) = import_files([("article.json", connectors)]).flows
+    alias = flow.source.alias
+    stage.document = {**flow_document(flow), "engine": "connect", "connect": stage.document["connect"]}
+    with DAG(f"article_{stage.name}", schedule=None) as dag:
+        put = ConnectMirrorOperator(task_id="put", flow=stage.document)
+        now = datetime.now(timezone.utc).isoformat()
+        put >> ConnectMirrorSensor(task_id="wait", flow=stage.document, until=now, poke_interval=0.5, timeout=120)
+    assert run_dag(dag).state == "success"
+    target = TopicPartition(f"{alias}.{stage.topic}", 0)
+    committed: dict[TopicPartition, int] = {}
+
+    def has_moved() -> bool:
+        found = stage.lab.pair.target.group_offsets([stage.topic], lambda: None)[stage.topic]
+        assert isinstance(found, GroupOffsets)
+        committed.update(found.offsets)
+        return target in committed
+
+    until(has_moved, "the group's offset on the target")
+    server = str(flow.target.settings["bootstrap.servers"]) if flow.target.settings else ""
+    said = Said(remote_clusters.run(server, alias, lines=[stage.topic]))
+    (position,) = said.positions(stage.topic).values()
+    assert 0 < position <= 6
+    given = said.records(stage.topic)[target]
+    assert given == [message.value for message in messages(10)][position:]
+    assert committed[target] <= 6
