@@ -26,6 +26,7 @@ from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
 from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
 from airflow_provider_mm2.mirror.recovery.failback import Failback
@@ -103,6 +104,7 @@ class Drill:
         :raises DrillUnderWay: another drill of this flow is at work; says whose.
         :raises MirrorError: it could not be carried out.
         """
+        check_engine(self._real)
         started_ms, found = now_ms(), Found()
         left: list[str] = []
         with self._alone(left) as self._tick, Sampler((self._here, self._there)) as sampler:

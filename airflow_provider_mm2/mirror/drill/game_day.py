@@ -24,6 +24,7 @@ from airflow_provider_mm2.mirror.drill.stage import Clock
 from airflow_provider_mm2.mirror.drill.traces import Traces
 from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.model import Columns, TopicPartition
 from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
 from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
@@ -71,6 +72,7 @@ class GameDay:
         :raises DrillUnderWay: a drill or game day of this flow is at work; says whose.
         :raises MirrorError: it cannot be held; see ``make_plan``.
         """
+        check_engine(self._real)
         started_ms = now_ms()
         try:
             names = make_plan(self._real, self._pair, order, self._tick).moves  # refused before anything is made

@@ -21,6 +21,7 @@ from airflow_provider_mm2.mirror.errors import (
     NotReopenable,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, take_back, written_since
 from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
@@ -84,6 +85,7 @@ class Failover:
 
         :raises MirrorError: it could not begin.
         """
+        check_engine(self.flow)
         target = self.pair.target
         record = find_record(self.flow, target, self.tick)
         check_none_open(read_recorded(target, self.flow.name, self.tick))
@@ -108,6 +110,7 @@ class Failover:
         :raises LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
         """
+        check_engine(self.flow)
         find_record(self.flow, self.pair.target, self.tick)
         with self._at_work(order) as work:
             recorded = work.journal.recorded

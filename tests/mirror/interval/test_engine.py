@@ -47,10 +47,14 @@ def test_no_run_beside_connectors(call: Callable[[MirrorFlow], object]) -> None:
         call(MirrorFlow.model_validate(FLOW))
 
 
-@pytest.mark.parametrize("command", ["run", "plan"])
-def test_on_the_command_line(command: str, tmp_path: Path) -> None:
-    """``mm2 run`` ends with 2 and says which command it is instead."""
+@pytest.mark.parametrize(
+    "command",
+    [["run"], ["plan"], ["failover"], ["failover", "--apply"], ["drill"], ["drill", "--game-day"]],
+    ids=" ".join,
+)
+def test_on_the_command_line(command: list[str], tmp_path: Path) -> None:
+    """``mm2 run`` ends with 2 and says which command it is instead; so does what would run or rests on runs."""
     file = tmp_path / "orders.yaml"
     file.write_text(json.dumps(FLOW), encoding="utf-8")
-    result = CliRunner().invoke(app, [command, str(file)])
+    result = CliRunner().invoke(app, [command[0], str(file), *command[1:]])
     assert (result.exit_code, "`mm2 connect orders`, ConnectMirrorOperator" in result.output) == (2, True)
