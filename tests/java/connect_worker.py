@@ -23,7 +23,13 @@ START_LIMIT_S = 120.0
 JVM_OPTIONS = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
-EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
+SHARED = {
+    "exactly.once.source.support": "enabled",
+    "config.providers": "env",
+    "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+}
+SOURCE_VARIABLE = "MM2_TESTS_CONNECT_SOURCE"
+"""What the session's worker has the source's address in."""
 
 
 @contextmanager
@@ -39,11 +45,15 @@ def connect_worker(folder: Path, pair: LocalPair) -> Iterator[str]:
 
 
 def shared_worker(folder: Path, pair: LocalPair) -> str:
-    """The session's worker at the target, exactly once on; started by the first who asks, ended with the session."""
+    """The session's worker at the target, exactly once on, with a config provider for its environment.
+
+    Started by the first who asks, ended with the session.
+    """
     address = folder / "address"
     with locked(folder / "lock"):
         if not address.exists():
-            url = start_worker(folder, pair.target, settings=EXACTLY_ONCE)
+            source = str(pair.addresses["source"]["bootstrap.servers"])
+            url = start_worker(folder, pair.target, settings=SHARED, env={SOURCE_VARIABLE: source})
             await_answer(f"{url}/connectors", folder)
             address.write_text(url, encoding="utf-8")
     return address.read_text(encoding="utf-8")
@@ -58,6 +68,7 @@ def start_worker(
     scheme: str = "http",
     jars: tuple[str, ...] = (),
     jvm_options: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
 ) -> str:
     """Start a worker of a cluster, under a group of its own; the address of its REST interface."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -87,6 +98,7 @@ def start_worker(
         log_file=folder / "connect.log",
         classpath=os.pathsep.join([kafka_classpath(), *more]),
         jvm_options=(*JVM_OPTIONS, *jvm_options),
+        env=env,
     )
     return f"{scheme}://localhost:{port}"
 

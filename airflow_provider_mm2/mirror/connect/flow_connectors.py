@@ -172,8 +172,10 @@ class FlowConnectors:
             raise ConnectOnOtherCluster(where=self.rest.web.url, worker=worker, alias=alias, target=target)
 
     def _check_with_worker(self, connectors: Sequence[Connector], tick: Tick) -> None:
-        problems: list[str] = []
-        for each in connectors:
+        plugins = self.rest.plugins(tick)
+        classes = {each.name: each.config["connector.class"] for each in connectors}
+        problems = [f"{name}: there is no class {one}" for name, one in classes.items() if one not in plugins]
+        for each in connectors if not problems else ():
             for key, said in self.rest.validate(each.config["connector.class"], each.config, tick).items():
                 text = self._scrubbed(" ".join(said), each.config)[:LONGEST_SAID]
                 if key == _EXACTLY_ONCE:

@@ -76,18 +76,18 @@ class ConnectRest:
         found: list[dict[str, Any]] = self._settled("GET", where, {}, {}, tick).json()["offsets"]
         return found
 
+    def plugins(self, tick: Tick) -> frozenset[str]:
+        """Classes of connectors that the worker has."""
+        return frozenset(each["class"] for each in self.web.get("/connector-plugins", tick).json())
+
     def validate(self, plugin: str, config: Mapping[str, str], tick: Tick) -> dict[str, list[str]]:
         """What a worker has to say against a configuration, by key, without the configuration's secrets.
 
-        :param plugin: class of the connector.
-        :raises EndpointRefused: the worker has no such class.
+        :param plugin: class of the connector; one that the worker has, else it says nothing but status 500.
         """
         where = f"/connector-plugins/{quote(plugin, safe='')}/config/validate"
-        answer = self._settled("PUT", where, {"json": dict(config)}, config, tick, taken=(404,))
-        if answer.status_code == 404:
-            problem = f"the worker has no connector of the class {plugin}"
-            raise EndpointRefused(where=f"PUT {self.web.url}{where}", problem=problem)
-        values = (each["value"] for each in answer.json()["configs"])
+        answer = self._settled("PUT", where, {"json": dict(config)}, config, tick).json()
+        values = (each["value"] for each in answer["configs"])
         return {
             value["name"]: [scrub(str(text), secrets_of(config)) for text in value["errors"]]
             for value in values

@@ -10,9 +10,12 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_mm2.local.pair import LocalPair
-from airflow_provider_mm2.mirror.connect.connectors import OWNER, Part
+from airflow_provider_mm2.mirror.connect.access import connectors_at
+from airflow_provider_mm2.mirror.connect.connectors import OWNER, Connector, Part
+from airflow_provider_mm2.mirror.errors import ConnectorRefused
 from tests.contract.lab import Side, messages
 from tests.fakes.log import Outcome
+from tests.java.connect_worker import SOURCE_VARIABLE
 from tests.mirror.connect.forwarder import forwarding
 from tests.mirror.connect.stage import ConnectStage, until
 
@@ -62,6 +65,24 @@ def test_from_put_to_delete(stage: ConnectStage, monkeypatch: pytest.MonkeyPatch
     stage.await_running()
     stage.lab.produce(Side.SOURCE, stage.source, *messages(1, first=15))
     assert stage.await_mirrored(16) == [message.value for message in messages(16)]
+
+
+def test_variables_that_the_worker_fills_in(stage: ConnectStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``variables: worker`` Connect is given references alone, and mirrors by what its own environment says."""
+    settings = stage.document["source"]["settings"]
+    monkeypatch.setenv(SOURCE_VARIABLE, settings["bootstrap.servers"])
+    monkeypatch.setenv("ORDERS_PASSWORD", SECRET)
+    settings |= {"bootstrap.servers": f"${{{SOURCE_VARIABLE}}}", "sasl.mechanism": "PLAIN"}
+    settings |= {"sasl.username": "mirror", "sasl.password": "${ORDERS_PASSWORD}"}
+    stage.document["connect"] |= {"variables": "worker"}
+    stage.mm2("put", "--apply")
+    config = stage.ask("GET", f"/{stage.connector(Part.SOURCE)}/config").json()
+    assert config["source.cluster.bootstrap.servers"] == f"${{env:{SOURCE_VARIABLE}}}"
+    assert 'password="${env:ORDERS_PASSWORD}"' in config["source.cluster.sasl.jaas.config"]
+    assert SECRET not in str(config)
+    assert stage.await_mirrored(10) == [message.value for message in messages(10)]
+    monkeypatch.setenv("ORDERS_PASSWORD", f"{SECRET}-2")
+    assert "nothing to change" in stage.mm2("put", "--apply")
 
 
 def test_somebody_elses_connector(stage: ConnectStage) -> None:
@@ -118,6 +139,14 @@ def test_what_the_worker_refuses(stage: ConnectStage) -> None:
     told = stage.told("put", "--apply", code=4)["error"]
     assert told["kind"] == "ConnectorRefused"
     assert "replication.policy.class: Invalid value org.example.Policy" in told["facts"]["problems"][0]
+    assert stage.names() == []
+    unknown = Connector(part=Part.SOURCE, name="a", config={"connector.class": "org.example.Mirror"})
+    with pytest.raises(ConnectorRefused, match=r"SourceConnector: there is no class org\.example\.Mirror"):
+        connectors_at(stage.flow).plan(
+            [replace(unknown, name=stage.connector(Part.SOURCE))],
+            target_cluster=stage.lab.pair.target.cluster_id,
+            tick=lambda: None,
+        )
     assert stage.names() == []
 
 
