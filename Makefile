@@ -2,9 +2,8 @@
 # test-system alone.
 # The interpreter of the virtual environments:   make test PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run side by side: twice the processors, since most of the time a test waits for a broker. With more
-# Airflow's own API, beside which other tests run, answers so late that its supervisor kills a task.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+# How many tests run side by side: two and a half times the processors, since most of the time a test waits for a broker.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(5 * (os.cpu_count() or 1) // 2)')
 TESTS := -m pytest -n $(WORKERS) --dist worksteal
 
 VENV := .venv

@@ -22,6 +22,9 @@ DAGS = HOME / "dags"
 DATABASE = HOME / "airflow.db"
 LOGS = HOME / "logs"
 
+PATIENCE_S = "30"
+"""How long a task waits for an answer of Airflow's own API, beside which other tests run; late ones end it."""
+
 IS_3_1 = version("apache-airflow").startswith("3.1.")
 
 DAGS.mkdir()
@@ -32,6 +35,7 @@ os.environ.update(
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__UNIT_TEST_MODE": "True",
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": PATIENCE_S,
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{DATABASE}",
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(LOGS),
     }

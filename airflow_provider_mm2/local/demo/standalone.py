@@ -71,6 +71,7 @@ class StandaloneAirflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             # Idle workers cost 30 MB each; Airflow keeps 32.
             "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "30",  # a supervisor ends its task when answers are late
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db?timeout=60",
             "AIRFLOW__API__HOST": HOST,
