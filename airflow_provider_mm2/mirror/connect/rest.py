@@ -6,7 +6,7 @@ workers rebalance, what changes something is answered by 409, and is asked for a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -41,7 +41,7 @@ class ConnectRest:
 
     def names(self, tick: Tick) -> list[str]:
         """Every connector there is."""
-        found: list[str] = sorted(self.web.get("/connectors", tick).json())
+        found: list[str] = sorted(self._read("/connectors", tick).json())
         return found
 
     def config(self, name: str, tick: Tick) -> dict[str, str]:
@@ -49,12 +49,12 @@ class ConnectRest:
 
         :raises EndpointRefused: there is no such connector.
         """
-        found: dict[str, str] = self.web.get(f"{_path(name)}/config", tick).json()
+        found: dict[str, str] = self._read(f"{_path(name)}/config", tick).json()
         return found
 
     def configs(self, tick: Tick) -> dict[str, dict[str, str]]:
         """The configuration of every connector, by name, secrets and all."""
-        found = self.web.get("/connectors", tick, params={"expand": "info"}).json()
+        found = self._read("/connectors", tick, params={"expand": "info"}).json()
         return {name: dict(each["info"]["config"]) for name, each in found.items()}
 
     def status(self, name: str, tick: Tick) -> dict[str, Any]:
@@ -62,12 +62,12 @@ class ConnectRest:
 
         :raises EndpointRefused: nothing is known of it.
         """
-        found: dict[str, Any] = self.web.get(f"{_path(name)}/status", tick).json()
+        found: dict[str, Any] = self._read(f"{_path(name)}/status", tick).json()
         return found
 
     def status_if_any(self, name: str, tick: Tick) -> dict[str, Any] | None:
         """How it runs; None: nothing is known of it yet, or any more."""
-        answer = self.web.get(f"{_path(name)}/status", tick, taken=(404,))
+        answer = self._read(f"{_path(name)}/status", tick, taken=(404,))
         return None if answer.status_code == 404 else dict(answer.json())
 
     def offsets(self, name: str, tick: Tick) -> list[dict[str, Any]]:
@@ -104,6 +104,34 @@ class ConnectRest:
         given = {} if body is None else {"json": body}
         self._settled(method, f"{_path(name)}/{path}", given, config, tick)
 
+    def create_stopped(self, name: str, config: Mapping[str, str], tick: Tick) -> None:
+        """Create a connector that does nothing yet: its offsets can be set before it begins.
+
+        Source: KIP-980 (Kafka 3.7 or newer).
+
+        :raises EndpointRefused: Connect does not take it, or there is one of that name.
+        """
+        body = {"name": name, "config": dict(config), "initial_state": "STOPPED"}
+        self._settled("POST", "/connectors", {"json": body}, config, tick)
+
+    def alter_offsets(self, name: str, offsets: Sequence[Mapping[str, Any]], tick: Tick) -> None:
+        """Set offsets of a stopped connector; one that is None is forgotten. What is not named stays.
+
+        Where exactly once is on, the workers fence every task that the connector had before they do it.
+
+        Source: KIP-875.
+
+        :raises EndpointRefused: the connector is not stopped, or does not take them.
+        """
+        self.change("PATCH", name, "offsets", {"offsets": [dict(each) for each in offsets]}, {}, tick)
+
+    def forget_offsets(self, name: str, tick: Tick) -> None:
+        """Forget all offsets of a stopped connector, with the same fence.
+
+        :raises EndpointRefused: the connector is not stopped.
+        """
+        self.change("DELETE", name, "offsets", None, {}, tick)
+
     def delete(self, name: str, tick: Tick) -> None:
         """Delete a connector; one that is gone already is fine. Its offsets stay.
 
@@ -113,6 +141,20 @@ class ConnectRest:
         if not wait_until(lambda: name not in self.names(tick), tick, limit_s=self.wait_s):
             where = f"connector {name} at {self.web.url}"
             raise EndpointTooSlow(where=where, seconds=self.wait_s, problem="it is still there")
+
+    def _read(self, path: str, tick: Tick, *, taken: tuple[int, ...] = (), **options: Any) -> httpx.Response:
+        """What is there, once the workers do not rebalance; anything else that is in the way is told at once."""
+        answers: list[httpx.Response] = []
+
+        def is_settled() -> bool:
+            answers.append(self.web.get(path, tick, taken=(409, 500, *taken), **options))
+            return not is_rebalancing(answers[-1])
+
+        if not wait_until(is_settled, tick, limit_s=self.wait_s):
+            where = f"GET {self.web.url}{path}"
+            raise EndpointTooSlow(where=where, seconds=self.wait_s, problem="the cluster keeps rebalancing")
+        last = answers[-1]
+        return self.web.get(path, tick, taken=taken, **options) if last.status_code == 500 else last
 
     def _settled(
         self,
@@ -146,6 +188,14 @@ class ConnectRest:
         if last.status_code == 400:
             raise EndpointRefused(where=where, problem=_said(last, config))
         return last
+
+
+def is_rebalancing(answer: httpx.Response) -> bool:
+    """Whether a worker says that the workers rebalance: reading is then answered by 500, changing by 409.
+
+    Source: Kafka Connect, ``DistributedHerder.checkRebalanceNeeded``, which is seen as 500 where a worker reads.
+    """
+    return answer.status_code == 409 or (answer.status_code == 500 and "rebalance" in answer.text)
 
 
 def _path(name: str) -> str:

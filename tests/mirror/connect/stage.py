@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from airflow_provider_mm2.cli.main import app
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.connect.connectors import Part
+from airflow_provider_mm2.mirror.connect.rest import is_rebalancing
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 from tests.contract.lab import Side, messages
@@ -26,7 +27,16 @@ LIMIT_S = 90.0
 class ConnectStage:
     """A topic with ten records on the source, and a flow that connectors are to mirror it by."""
 
-    def __init__(self, pair: LocalPair, lab: RealLab, url: str, folder: Path, **changes: Any) -> None:
+    def __init__(
+        self,
+        pair: LocalPair,
+        lab: RealLab,
+        url: str,
+        folder: Path,
+        partitions: int = 1,
+        count: int = 10,
+        **changes: Any,
+    ) -> None:
         self.lab, self.url, self.folder = lab, url, folder
         self.trust = ""
         self.topic, self.name = lab.new_name(), lab.new_name()
@@ -41,8 +51,8 @@ class ConnectStage:
             "connect": {"url": url, "refresh_s": 1, "wait_s": 60},
             **changes,
         }
-        lab.create_topic(Side.SOURCE, self.topic, settings={"retention.ms": "-1"})
-        lab.produce(Side.SOURCE, self.source, *messages(10))
+        lab.create_topic(Side.SOURCE, self.topic, partitions=partitions, settings={"retention.ms": "-1"})
+        lab.produce(Side.SOURCE, self.source, *messages(count))
 
     @property
     def flow(self) -> MirrorFlow:
@@ -51,28 +61,40 @@ class ConnectStage:
 
     def mm2(self, action: str, *options: str, code: int = 0) -> str:
         """Run ``mm2 connect`` on the flow's file, which ends as it should; what it prints, all of it."""
-        result = self._run(action, *options)
+        result = self._run("connect", action, *options)
         assert result.exit_code == code, result.output
         return result.output
 
-    def told(self, action: str, *options: str, code: int = 0) -> Any:
-        """The document of ``mm2 connect --json``."""
-        result = self._run(action, "--json", *options)
+    def call(self, command: str, *options: str, code: int = 0) -> Any:
+        """Run another command on the flow's file; its document."""
+        result = self._run(command, "--json", *options)
         assert result.exit_code == code, result.output
         return json.loads(result.stdout)
 
-    def _run(self, *arguments: str) -> Result:
+    def told(self, action: str, *options: str, code: int = 0) -> Any:
+        """The document of ``mm2 connect --json``."""
+        return self.call("connect", action, *options, code=code)
+
+    def _run(self, command: str, *arguments: str) -> Result:
         file = self.folder / f"{self.name}.yaml"
         file.write_text(json.dumps(self.document), encoding="utf-8")
-        return CliRunner().invoke(app, ["connect", str(file), *arguments])
+        return CliRunner().invoke(app, [command, str(file), *arguments])
 
     def connector(self, part: Part) -> str:
         """The name of one of its connectors."""
         return f"{self.name}.{part.value}"
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Ask Connect itself."""
-        return httpx.request(method, f"{self.url}/connectors{path}", timeout=30, trust_env=False, **options)
+        """Ask Connect itself, once its workers do not rebalance."""
+        answers: list[httpx.Response] = []
+
+        def is_settled() -> bool:
+            url = f"{self.url}/connectors{path}"
+            answers.append(httpx.request(method, url, timeout=30, trust_env=False, **options))
+            return not is_rebalancing(answers[-1])
+
+        until(is_settled, "an answer of the workers")
+        return answers[-1]
 
     def names(self) -> list[str]:
         """The flow's connectors that there are."""
@@ -90,7 +112,7 @@ class ConnectStage:
 
     def status(self) -> Any:
         """The document of its status, whatever it is."""
-        return json.loads(self._run("status", "--json").stdout)
+        return json.loads(self._run("connect", "status", "--json").stdout)
 
     def await_running(self) -> Mapping[str, Any]:
         """Wait until all of it runs; the document of its status."""
@@ -100,10 +122,12 @@ class ConnectStage:
 
 
 @contextmanager
-def stage_of(pair: LocalPair, url: str, folder: Path, **changes: Any) -> Iterator[ConnectStage]:
+def stage_of(
+    pair: LocalPair, url: str, folder: Path, partitions: int = 1, count: int = 10, **changes: Any
+) -> Iterator[ConnectStage]:
     """Make a stage, and take its connectors away after it."""
     lab = RealLab(pair.addresses)
-    stage = ConnectStage(pair, lab, url, folder, **changes)
+    stage = ConnectStage(pair, lab, url, folder, partitions, count, **changes)
     try:
         yield stage
     finally:

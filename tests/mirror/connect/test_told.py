@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.connect.connectors import ALIASES, OWNER, PACKAGE, Connector, Part
 from airflow_provider_mm2.mirror.connect.difference import Change, changes_of, why_not_ours
 from airflow_provider_mm2.mirror.connect.report import ConnectorState, TaskState, progress_of, shortened
+from airflow_provider_mm2.mirror.connect.rest import is_rebalancing
 from airflow_provider_mm2.mirror.connect.scrubbing import scrub, secrets_of
 from airflow_provider_mm2.mirror.errors import ConnectVariableMissing, NotAConnectFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -112,3 +114,12 @@ def test_what_keeps_a_flow_from_its_worker() -> None:
         connectors_at(connect_flow(connect=secret), environment={})
     web = connectors_at(connect_flow(connect=secret), environment={"TOKEN": "t"}).rest.web
     assert web.headers["Authorization"] == "Bearer t"
+
+
+def test_workers_that_rebalance() -> None:
+    """They answer 409 to who changes something, and 500 to who reads; another 500 is no rebalance."""
+    text = '{"error_code":500,"message":"Request cannot be completed because a rebalance is expected"}'
+    assert is_rebalancing(httpx.Response(409, text="{}"))
+    assert is_rebalancing(httpx.Response(500, text=text))
+    assert not is_rebalancing(httpx.Response(500, text="java.lang.NullPointerException"))
+    assert not is_rebalancing(httpx.Response(200, text="rebalance"))
