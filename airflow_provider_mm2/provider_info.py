@@ -8,6 +8,7 @@ OPERATORS = (
     "airflow_provider_mm2.operators.failback",
     "airflow_provider_mm2.operators.failover",
     "airflow_provider_mm2.operators.groups",
+    "airflow_provider_mm2.operators.hand_over",
     "airflow_provider_mm2.operators.mirror",
     "airflow_provider_mm2.operators.seed",
     "airflow_provider_mm2.operators.topics",

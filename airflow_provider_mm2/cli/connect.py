@@ -23,7 +23,8 @@ from airflow_provider_mm2.mirror.connect.access import connectors_at, wanted_con
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import ActionReport, PutReport, StatusReport
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.run import stopper
+from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, record_connectors
+from airflow_provider_mm2.mirror.run import process_owner, stopper
 
 FOUND_SOMETHING = 1
 
@@ -59,6 +60,9 @@ def connect(flow: Flow, action: Do, apply: Apply = False, as_json: AsJson = Fals
             report = connectors.status(stopper(stop))
         else:
             done = Action(action.value)
+            if done.lets_work:
+                with clusters(loaded, target_only=True) as pair:
+                    check_connectors_may_work(loaded, pair.target, stopper(stop))
             report = connectors.act(done, apply=apply or done is not Action.DELETE, tick=stopper(stop))
     document = report.to_json()
     print_warnings(document.get("warnings", []))
@@ -77,9 +81,13 @@ def _put(flow: MirrorFlow, connectors: FlowConnectors, stop: Event, *, apply: bo
         for side in (flow.source, flow.target)
     }
     wanted = wanted_connectors(flow, settings)
-    with clusters(flow, target_only=True) as pair:
-        plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=stopper(stop))
-    return connectors.put(plan, wanted, tick=stopper(stop)) if apply else plan
+    tick = stopper(stop)
+    with clusters(flow) as pair:
+        plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=tick)
+        check_connectors_may_work(flow, pair.target, tick)
+        if apply:
+            record_connectors(flow, pair, owner=process_owner(), tick=tick)
+    return connectors.put(plan, wanted, tick=tick) if apply else plan
 
 
 def _show(report: PutReport | StatusReport | ActionReport, document: dict[str, Any], action: Asked) -> None:

@@ -16,6 +16,7 @@ from airflow_provider_mm2.cli import (
     failover,
     forget,
     groups,
+    hand_over,
     import_,
     init,
     local,
@@ -62,6 +63,7 @@ app.command()(failover.failover)
 app.command()(failback.failback)
 app.command()(drill.drill)
 app.command()(connect.connect)
+app.command("hand-over")(hand_over.command)
 app.command("import")(import_.command)
 app.command("init")(init.command)
 app.add_typer(local.app, name="local")

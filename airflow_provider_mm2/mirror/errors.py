@@ -856,6 +856,46 @@ class FlowFrozen(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class EngineDiffers(MirrorError):
+    """The flow record says that another engine mirrors the flow."""
+
+    flow: str
+    recorded: str
+    given: str
+    found: ClassVar[str] = (
+        "flow {flow!r} is mirrored with engine: {recorded}, as recorded on the target, and this is for engine: {given}"
+    )
+    likely_cause: ClassVar[str] = "the key was changed in the flow's file, and the flow was not handed over"
+    next_move: ClassVar[str] = (
+        "hand it over with `mm2 hand-over {flow} --apply`, or write engine: {recorded} again; nothing was copied"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class HandOverUnderWay(MirrorError):
+    """Runs are shut, and the connectors have not been told where to go on."""
+
+    flow: str
+    found: ClassVar[str] = "flow {flow!r} is being handed over to connectors, and until that is done nothing mirrors it"
+    likely_cause: ClassVar[str] = "a hand-over is at work, or one was killed half way"
+    next_move: ClassVar[str] = (
+        "with engine: connect `mm2 hand-over {flow} --apply` finishes it; with engine: bounded the same takes it back"
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class HandOverRefused(MirrorError):
+    """A flow cannot be handed over as things stand; what mirrors it stays as it was."""
+
+    flow: str
+    problems: tuple[str, ...]
+    cause: str = "the flow has never been mirrored, or one side is not as what is recorded says"
+    found: ClassVar[str] = "flow {flow!r} cannot be handed over: {problems}"
+    likely_cause: ClassVar[str] = "{cause}"
+    next_move: ClassVar[str] = "mend what is named, and hand it over again; nothing was copied and nothing is lost"
+
+
+@dataclass(kw_only=True, eq=False)
 class ProgressLost(MirrorError):
     """The ledger is missing while the progress group has an offset."""
 
@@ -1945,6 +1985,18 @@ class ConnectorMissing(MirrorError):
     found: ClassVar[str] = "flow {flow!r} has no {names} at {where}"
     likely_cause: ClassVar[str] = "they were never put, or somebody has deleted them"
     next_move: ClassVar[str] = "put them: `mm2 connect {flow} put --apply`"
+
+
+@dataclass(kw_only=True, eq=False)
+class ConnectOffsetsMoved(MirrorError):
+    """Offsets of a stopped connector are not what they were to be."""
+
+    connector: str
+    where: str
+    changed: tuple[str, ...]
+    found: ClassVar[str] = "the offsets of {connector} at {where} moved while it was stopped: {changed}"
+    likely_cause: ClassVar[str] = "somebody resumed it or altered its offsets at the same time"
+    next_move: ClassVar[str] = "find out who else works on these connectors, and do it again; it is stopped"
 
 
 @dataclass(kw_only=True, eq=False)

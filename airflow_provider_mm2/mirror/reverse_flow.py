@@ -75,6 +75,7 @@ def reverse_of(flow: MirrorFlow) -> ReverseFlow:
             ),
             "replication_policy": path_of(kind),
             "cut": Cut.END,
+            "engine": "bounded",
             "strict": False,
             "emit_checkpoints": False,
             "emit_offset_syncs": False,

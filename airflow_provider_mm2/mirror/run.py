@@ -254,6 +254,7 @@ def seed_progress(
     :param force: also where records would be lost or copied once more.
     :raises MirrorError: see ``seed_flow``.
     """
+    check_engine(flow)
     tick = stopper(stop or Event())
     who = owner or process_owner()
     return seed_flow(flow, pair, seed, topics=topics, force=force, apply=apply, owner=who, tick=tick)

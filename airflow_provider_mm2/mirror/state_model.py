@@ -102,6 +102,14 @@ class PartitionLedger:
         return sum(entry.records + entry.expired for entry in self.entries)
 
 
+class Engine(str, Enum):
+    """What mirrors a flow; the third one is on record while it changes, and then nothing does."""
+
+    BOUNDED = "bounded"
+    CONNECT = "connect"
+    TO_CONNECT = "bounded to connect"
+
+
 class ActiveSide(Enum):
     """The cluster that applications write to."""
 
@@ -111,7 +119,10 @@ class ActiveSide(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRecord:
-    """The gate: what is fixed for a flow, and whether a mirror run may write."""
+    """The gate: what is fixed for a flow, and whether a mirror run may write.
+
+    ``engine``: only what stands here mirrors, whatever a flow's file says; a hand-over changes it.
+    """
 
     flow: str
     source_alias: str
@@ -124,3 +135,4 @@ class FlowRecord:
     delivery: Delivery = Delivery.EXACTLY_ONCE
     active_side: ActiveSide = ActiveSide.SOURCE
     frozen: bool = False
+    engine: Engine = Engine.BOUNDED

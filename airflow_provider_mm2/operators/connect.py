@@ -51,6 +51,7 @@ class ConnectMirrorOperator(FlowTask):
         :raises MirrorError: refused, and nothing was changed, or the Connect cluster does not answer in time.
         """
         from airflow_provider_mm2.mirror.connect.flow_connectors import Action
+        from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work
         from airflow_provider_mm2.mirror.run import stopper
 
         apply = switch("apply", self.apply)
@@ -61,21 +62,30 @@ class ConnectMirrorOperator(FlowTask):
         if connectors is None:
             raise NotAConnectFlow(flow=flow.name)
         if self.action == "put":
-            return self._put(flow, connectors, apply=apply)
-        document = connectors.act(Action(self.action), apply=apply, tick=stopper(self.stop)).to_json()
+            return self._put(flow, connectors, owner=self.attempt(context), apply=apply)
+        action, tick = Action(self.action), stopper(self.stop)
+        if action.lets_work:
+            settings = pair_settings(flow, target_only=True)
+            with closing(connect_pair(flow, settings, self.stop, target_only=True)) as pair:
+                check_connectors_may_work(flow, pair.target, tick)
+        document = connectors.act(action, apply=apply, tick=tick).to_json()
         for row in document["connectors"]:
             self.log.info("%s: %s -> %s", row["connector"], row["before"], row["after"])
         return document
 
-    def _put(self, flow: MirrorFlow, connectors: FlowConnectors, *, apply: bool) -> dict[str, Any]:
+    def _put(self, flow: MirrorFlow, connectors: FlowConnectors, *, owner: str, apply: bool) -> dict[str, Any]:
         from airflow_provider_mm2.mirror.connect.access import wanted_connectors
+        from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, record_connectors
         from airflow_provider_mm2.mirror.run import stopper
 
         settings, tick = pair_settings(flow), stopper(self.stop)
         wanted = wanted_connectors(flow, settings)
-        with closing(connect_pair(flow, settings, self.stop, target_only=True)) as pair:
+        with closing(connect_pair(flow, settings, self.stop)) as pair:
             plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=tick)
-        self._log_plan(plan)
+            self._log_plan(plan)
+            check_connectors_may_work(flow, pair.target, tick)
+            if apply:
+                record_connectors(flow, pair, owner=owner, tick=tick)
         report = connectors.put(plan, wanted, tick=tick) if apply else plan
         self.log.info("%d connector(s) to change, %s", report.to_change, "changed" if apply else "shown only")
         return {

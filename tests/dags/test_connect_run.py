@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +20,7 @@ from airflow_provider_mm2.mirror.mm2_import.flow_text import flow_document
 from airflow_provider_mm2.mirror.mm2_import.importer import import_files
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.operators.connect import ConnectMirrorOperator
+from airflow_provider_mm2.operators.hand_over import HandOverOperator
 from airflow_provider_mm2.sensors.connect import ConnectMirrorSensor
 from tests.airflow_env import run_dag
 from tests.article.conftest import remote_clusters
@@ -67,6 +70,33 @@ def test_the_dag_makes_sure_of_the_connectors(stage: ConnectStage, capfd: pytest
     assert SECRET not in log + json.dumps(xcom(first, "connectors"))
 
 
+def test_handed_over_by_tasks(stage: ConnectStage) -> None:
+    """A task hands the flow over to runs, its DAG mirrors as any other, and a task hands it back."""
+    assert run_dag(MirrorDag(stage.document)).state == "success"
+    stage.lab.produce(Side.SOURCE, stage.source, *messages(5, first=10))
+    bounded = {**stage.document, "engine": "bounded"}
+    taken = run_dag(hand_over_dag(bounded))
+    assert (taken.state, xcom(taken, "hand_over")["from"], xcom(taken, "again")["done_already"]) == (
+        "success",
+        "connect",
+        True,
+    )
+    assert run_dag(MirrorDag(bounded)).state == "success"
+    assert stage.mirrored() == [message.value for message in messages(15)]
+    back = run_dag(hand_over_dag(stage.document))
+    assert (back.state, xcom(back, "hand_over")["partitions"][0]["new"]) == ("success", 15)
+    stage.lab.produce(Side.SOURCE, stage.source, *messages(5, first=15))
+    assert stage.await_mirrored(20) == [message.value for message in messages(20)]
+
+
+def hand_over_dag(document: dict[str, Any]) -> DAG:
+    """Make a DAG that hands a flow over, and once more."""
+    with DAG(f"hand_over_{uuid.uuid4().hex[:6]}", schedule=None) as dag:
+        first = HandOverOperator(task_id="hand_over", flow=document, apply="{{ true }}")
+        first >> HandOverOperator(task_id="again", flow=document, apply=True)
+    return dag
+
+
 def test_stopped_and_resumed_by_tasks(stage: ConnectStage) -> None:
     """Each action as a task; a deferred sensor waits in the triggerer until the records of the time are there."""
     run_dag(MirrorDag(stage.document))
@@ -90,6 +120,7 @@ def test_stopped_and_resumed_by_tasks(stage: ConnectStage) -> None:
 
 def test_a_failed_connector_fails_the_sensor(stage: ConnectStage, capfd: pytest.CaptureFixture[str]) -> None:
     """The sensor does not wait for what will not come: it fails for good, and the log has the trace."""
+    stage.mm2("put", "--apply")
     stage.document["source"] = {"alias": "us", "settings": {"bootstrap.servers": "no-such-host.invalid:9092"}}
     with DAG(f"failed_{stage.name}", schedule=None) as dag:
         put = ConnectMirrorOperator(task_id="put", flow=stage.document)

@@ -56,6 +56,11 @@ class Action(str, Enum):
     STOP = "stop"
     DELETE = "delete"
 
+    @property
+    def lets_work(self) -> bool:
+        """Whether connectors mirror after it."""
+        return self in (Action.RESUME, Action.RESTART)
+
 
 _LEADS_TO = {Action.PAUSE: "PAUSED", Action.RESUME: RUNNING, Action.STOP: "STOPPED"}
 
@@ -124,16 +129,17 @@ class FlowConnectors:
                 self._await_begin(each.name, tick)
         return replace(plan, applied=True)
 
-    def act(self, action: Action, *, apply: bool = True, tick: Tick) -> ActionReport:
+    def act(self, action: Action, *, apply: bool = True, missing_ok: bool = False, tick: Tick) -> ActionReport:
         """Bring the connectors into a state, and wait until they are in it.
 
         :param apply: without, only their states are told.
+        :param missing_ok: those that are not there are passed over.
         :raises ConnectorMissing: one is not there, and is not to be deleted.
         :raises EndpointTooSlow: they did not come into the state within the limit.
         """
         there = self.there(tick)
         missing = [name for name in map(self._name, parts_of(self.flow)) if name not in there]
-        if missing and action is not Action.DELETE:
+        if missing and action is not Action.DELETE and not missing_ok:
             raise ConnectorMissing(flow=self.flow.name, where=self.rest.web.url, names=tuple(missing))
         states = {name: (self._state_of(name, tick), "") for name in there}
         if apply:
@@ -202,7 +208,7 @@ class FlowConnectors:
         looks: list[list[str]] = []
 
         def stay_so() -> bool:
-            looks.append([name for name in names if not _is_settled(self.rest.status(name, tick), wanted)])
+            looks.append([name for name in names if not _is_settled(self.rest.status_if_any(name, tick), wanted)])
             return len(looks) >= IN_A_ROW and not any(looks[-IN_A_ROW:])
 
         if not wait_until(stay_so, tick, limit_s=self.rest.wait_s):
@@ -248,8 +254,13 @@ class FlowConnectors:
         return scrub(text, secrets_of(config, *self.secrets))
 
 
-def _is_settled(status: Mapping[str, Any], wanted: str | None) -> bool:
-    """Whether a connector and its tasks are in a state; None: in any, and on the way to none."""
+def _is_settled(status: Mapping[str, Any] | None, wanted: str | None) -> bool:
+    """Whether a connector and its tasks are in a state; None: in any, and on the way to none.
+
+    :param status: None: the workers have not told of it yet.
+    """
+    if status is None:
+        return False
     state, tasks = status["connector"]["state"], {task["state"] for task in status["tasks"]}
     if wanted is None:
         return not {state, *tasks} & _UNDER_WAY

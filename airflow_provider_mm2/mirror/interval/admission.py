@@ -32,7 +32,7 @@ from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.interval.settled import check_settled
 from airflow_provider_mm2.mirror.interval.topics import Prepared
 from airflow_provider_mm2.mirror.model import CopyRange, TopicInfo, TopicPartition
-from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
@@ -193,6 +193,7 @@ def _check_gate(record: FlowRecord | None, prepared: FlowRecord) -> None:
     if record is None:
         raise FlowChanged(flow=prepared.flow, setting="flow record", recorded="nothing", given="a prepared flow")
     check_open(record)
+    check_engine_on_record(record, prepared.engine)
     if record.delivery is not prepared.delivery:
         what = (
             f"the flow was recorded with delivery {record.delivery.value}, and this run has {prepared.delivery.value}"

@@ -21,6 +21,9 @@ from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Seed, SeedK
 from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
 from airflow_provider_mm2.mirror.state_model import Delivery
 
+_ITS_OWN = (SeedKind.PROGRESS_GROUP, SeedKind.CONNECTORS)
+"""Kinds that say that what lies behind the mirrored records is the flow's own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedFacts:
@@ -103,7 +106,9 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
     start, lost = facts.source_log.start, _lost(given, seed, old)
     new = max(point.offset, start)
     if seed.kind.is_of_a_copy and old is not None and not given.visible and new >= start and _is_same_log(facts):
-        new = old if seed.kind in (SeedKind.MATCH, SeedKind.CONNECT) else new  # only markers lie between the two
+        new = (
+            old if seed.kind in (SeedKind.MATCH, SeedKind.CONNECT, SeedKind.CONNECTORS) else new
+        )  # only markers lie between the two
     is_whole = not (facts.visible and not facts.may_repeat) and not facts.hidden
     is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new) and is_whole
     return SeedRow(
@@ -126,7 +131,8 @@ def _lost(given: SeedFacts, seed: Seed, old: int | None) -> tuple[int, int] | No
     start, point = given.facts.source_log.start, given.point
     if isinstance(point, NoPoint) or seed.kind is SeedKind.MATCH:
         return None
-    first = point.offset if old is None else min(point.offset, old)
+    is_told = old is None or seed.kind is SeedKind.CONNECTORS  # they have copied what lies between
+    first = point.offset if is_told or old is None else min(point.offset, old)
     return (first, start) if first < start and not _is_of_another_log(given.facts) else None
 
 
@@ -138,7 +144,7 @@ def _copies(given: SeedFacts, seed: Seed, old: int | None, new: int) -> int:
 
 def _foreign(given: SeedFacts, seed: Seed, old: int | None, new: int) -> tuple[int, int, int] | None:
     facts, records = given.facts, given.facts.visible - _copies(given, seed, old, new)
-    if old is None or facts.ledger is None or facts.may_repeat or not records or seed.kind is SeedKind.PROGRESS_GROUP:
+    if old is None or facts.ledger is None or facts.may_repeat or not records or seed.kind in _ITS_OWN:
         return None
     return facts.recorded_end, facts.target_log.end, records
 
@@ -220,7 +226,7 @@ def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str, deli
 def incidents_of(row: SeedRow, seed: Seed, *, force: bool, owner: str, now_ms: int) -> list[Incident]:
     """What goes on record of a row that is written."""
     new = row.new or 0
-    decided_by = f"mm2 seed --from {seed}{' --force' if force else ''} by {owner}"
+    decided_by = f"{seed.command}{' --force' if force else ''} by {owner}"
     old = new if row.old is None else row.old
     spans: list[tuple[IncidentKind, int, int, int | None]] = [(IncidentKind.SEEDED, old, new, row.visible)]
     spans += [(IncidentKind.GAP, *row.lost, None)] if row.lost else []

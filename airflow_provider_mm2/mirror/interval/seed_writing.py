@@ -19,7 +19,7 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
 from airflow_provider_mm2.mirror.interval.shard_writer import ShardWriter, shard_writer
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.seed import Points
-from airflow_provider_mm2.mirror.state.gate import check_open, read_gate
+from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, check_open, read_gate
 from airflow_provider_mm2.mirror.state.incidents import counted_up, read_incidents
 from airflow_provider_mm2.mirror.state.incidents import to_record as incident_record
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
@@ -63,6 +63,7 @@ class SeedWriter:
             given = "nothing" if record is None else str(record.shards)
             raise FlowChanged(flow=flow.name, setting="shards", recorded=given, given=str(self.record.shards))
         check_open(record)
+        check_engine_on_record(record, self.record.engine)
         ledger = read_ledger(pair.target, flow.name, number, tick)
         source_topics = pair.source.describe_topics(sorted({part.topic for part in wanted}))
         target_topics = pair.target.describe_topics(sorted({row.target.topic for row in wanted.values()}))

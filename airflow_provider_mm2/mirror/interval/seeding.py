@@ -25,8 +25,9 @@ from airflow_provider_mm2.mirror.interval.topics import prepare_topics
 from airflow_provider_mm2.mirror.model import (
     TopicPartition,
 )
-from airflow_provider_mm2.mirror.offsets.seed import Seed
+from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Points, Seed
 from airflow_provider_mm2.mirror.offsets.seed_points import PointFinder
+from airflow_provider_mm2.mirror.state.lease import Lease
 
 ANOTHER = "choose another --from or --topic"
 ANOTHER_OR_FORCE = f"{ANOTHER}, or take what it says into account with --force"
@@ -115,10 +116,14 @@ def seed_flow(
     apply: bool,
     owner: str,
     tick: Tick,
+    points: Points | None = None,
+    lease: Lease | None = None,
 ) -> SeedReport:
     """Set progress, or show what that would do.
 
     :param topics: source topics to be seeded; empty: all that the flow selects.
+    :param points: where the caller knows what the seed gives.
+    :param lease: the control lease, where the caller holds it.
     :raises SeedUnreadable: what the seed names, or a topic of ``topics``, is not there.
     :raises SeedRefused: with ``apply``: a partition is refused, and nothing was written.
     :raises SeedOvertaken: something changed since it was judged; shards before that are written.
@@ -130,7 +135,7 @@ def seed_flow(
     facts = look.facts(survey, chosen)
     on_target = {fact.target for fact in facts.values() if fact.target_log is not NO_LOG}
     finder = PointFinder(flow, pair, {part: fact.target for part, fact in facts.items()}, on_target, tick)
-    points = finder.find(seed)
+    points = finder.find(seed) if points is None else _for_all(points, facts)
     if seed.kind.is_hearsay:
         look.copy_ends = finder.copy_ends([part for part, fact in facts.items() if fact.visible])
     rows = look.rows(facts, points, retentions(flow, survey))
@@ -146,11 +151,15 @@ def seed_flow(
         return report
     report.check()
     if report.changes:
-        prepared = prepare_topics(flow, pair, owner=owner, tick=tick, anew=chosen)
+        prepared = prepare_topics(flow, pair, owner=owner, tick=tick, anew=chosen, lease=lease)
         writing = SeedWriter(look, prepared.record, points, force, owner)
         for number in range(prepared.shards):
             writing.write(number, {part: row for part, row in rows.items() if _is_of(part, number, prepared.shards)})
     return replace(report, applied=True)
+
+
+def _for_all(points: Points, parts: Collection[TopicPartition]) -> Points:
+    return {part: points.get(part, NoPoint(why="the connectors have copied nothing of it")) for part in parts}
 
 
 def _is_of(part: TopicPartition, shard: int, shards: int) -> bool:

@@ -22,10 +22,10 @@ from airflow_provider_mm2.mirror.interval.plan import check_named, check_selecti
 from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 from airflow_provider_mm2.mirror.state.claims import claims_of_others
-from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
+from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, check_open, find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_ledger
 from airflow_provider_mm2.mirror.state.topic_settings import OwnSettings, read_topic_settings
-from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord, PartitionLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def survey_flow(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Survey:
 
     :raises MirrorError: one cluster twice, a changed or frozen flow, an impossible selection, a claimed topic.
     """
-    wanted = _wanted_record(flow, pair)
+    wanted = wanted_record(flow, pair)
     record, ledger = _recorded_state(flow, pair, tick)
     if record is not None:
         check_record(record, wanted)
@@ -123,8 +123,11 @@ def _without_own_heartbeats(pair: ClusterPair, selection: Selection, mirrored: s
     return Selection(topics=topics, left_out={**selection.left_out, name: rule})
 
 
-def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
-    """The flow record that fits the settings given."""
+def wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
+    """The flow record that fits the settings given.
+
+    :raises SameCluster: both sides are one cluster.
+    """
     source_id, target_id = pair.source.cluster_id(), pair.target.cluster_id()
     if source_id == target_id:
         raise SameCluster(cluster_id=source_id, source=flow.source.alias, target=flow.target.alias)
@@ -138,6 +141,7 @@ def _wanted_record(flow: MirrorFlow, pair: ClusterPair) -> FlowRecord:
         target_cluster_id=target_id,
         shards=flow.shards,
         delivery=flow.delivery,
+        engine=Engine(flow.engine),
     )
 
 
@@ -150,9 +154,11 @@ def check_record(record: FlowRecord, wanted: FlowRecord) -> None:
 
     :raises FlowChanged: a recorded fact differs.
     :raises FlowFrozen: a failover forbids mirror runs.
+    :raises MirrorError: another engine mirrors the flow; see ``check_engine_on_record``.
     """
     check_facts(record, wanted, (*IDENTITY, "shards"))
     check_open(record)
+    check_engine_on_record(record, wanted.engine)
 
 
 def check_facts(record: FlowRecord, wanted: FlowRecord, names: Collection[str] = IDENTITY) -> None:

@@ -40,7 +40,7 @@ from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
 from airflow_provider_mm2.mirror.offsets.translate import Policy
-from airflow_provider_mm2.mirror.state.gate import check_open, find_gate
+from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, check_open, find_gate
 from airflow_provider_mm2.mirror.state.moved import has_moved, read_moved
 from airflow_provider_mm2.mirror.state.renewals import read_saved
 from airflow_provider_mm2.mirror.state.snapshot import (
@@ -50,7 +50,7 @@ from airflow_provider_mm2.mirror.state.snapshot import (
     read_snapshot,
     taken_record,
 )
-from airflow_provider_mm2.mirror.state_model import FlowRecord, StateRecord
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord, StateRecord
 
 T = TypeVar("T")
 
@@ -76,6 +76,7 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
         record = _read_open_gate(flow, pair, keep)
         if record is None:
             raise FlowNotPrepared(flow=flow.name)
+        check_engine_on_record(record, Engine.BOUNDED)
         asked = ask_groups(flow, pair, only=(), tick=keep)  # step 11
         mirror = read_mirror(pair.target, record, keep, source=pair.source)
         found = find_positions(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12

@@ -31,6 +31,7 @@ class SeedKind(str, Enum):
     CONNECT = "connect"
     MATCH = "match"
     FAILOVER = "failover"
+    CONNECTORS = "connectors"  # of a hand-over alone: they have to be stopped and fenced first
 
     @property
     def is_of_a_copy(self) -> bool:
@@ -40,7 +41,7 @@ class SeedKind(str, Enum):
     @property
     def is_hearsay(self) -> bool:
         """Whether another tool says so, which may have died between a record and its note of it."""
-        return self in (SeedKind.CONNECT, SeedKind.SOURCE_GROUP, SeedKind.OFFSETS)
+        return self in (SeedKind.CONNECT, SeedKind.CONNECTORS, SeedKind.SOURCE_GROUP, SeedKind.OFFSETS)
 
 
 WITH_ARGUMENT = {
@@ -65,10 +66,11 @@ class Seed:
         :raises SeedUnreadable: no such kind, or its argument is missing or too much.
         """
         name, _, argument = text.partition(":")
+        known = [each for each in SeedKind if each is not SeedKind.CONNECTORS]
         try:
-            kind = SeedKind(name)
+            kind = known[[each.value for each in known].index(name)]
         except ValueError:
-            kinds = ", ".join(each.value + (":..." if each in WITH_ARGUMENT else "") for each in SeedKind)
+            kinds = ", ".join(each.value + (":..." if each in WITH_ARGUMENT else "") for each in known)
             raise SeedUnreadable(seed=text, problem=f"it is none of {kinds}", cause="a misspelt kind") from None
         if kind in WITH_ARGUMENT and not argument:
             cause = "what belongs behind the colon was left out"
@@ -77,6 +79,11 @@ class Seed:
             cause = "another kind was meant, or a topic, which --topic chooses"
             raise SeedUnreadable(seed=text, problem=f"{name} takes nothing behind it", cause=cause)
         return cls(kind=kind, argument=argument)
+
+    @property
+    def command(self) -> str:
+        """What a person calls to have it."""
+        return "mm2 hand-over" if self.kind is SeedKind.CONNECTORS else f"mm2 seed --from {self}"
 
     def __str__(self) -> str:
         """As ``--from`` takes it."""

@@ -17,10 +17,10 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, TargetCluster, Tick
-from airflow_provider_mm2.mirror.errors import Fenced, FlowFrozen, StateDamaged
+from airflow_provider_mm2.mirror.errors import EngineDiffers, Fenced, FlowFrozen, HandOverUnderWay, StateDamaged
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.state.lease import Lease
-from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, FlowRecord, StateRecord
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, Engine, FlowRecord, StateRecord
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ KEY = b'{"kind":"flow"}'
 
 def encode(record: FlowRecord) -> bytes:
     """Bytes of the flow record."""
-    words = {"active_side": record.active_side.value, "delivery": record.delivery.value}
+    words = {name: getattr(record, name).value for name in ("active_side", "delivery", "engine")}
     document = {**dataclasses.asdict(record), **words, "version": VERSION}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
@@ -46,7 +46,8 @@ def decode(value: bytes) -> FlowRecord:
     try:
         side = ActiveSide(document["active_side"])
         delivery = Delivery(document.get("delivery", Delivery.EXACTLY_ONCE.value))
-        return FlowRecord(**{**document, "active_side": side, "delivery": delivery})
+        engine = Engine(document.get("engine", Engine.BOUNDED.value))
+        return FlowRecord(**{**document, "active_side": side, "delivery": delivery, "engine": engine})
     except (TypeError, KeyError) as error:
         raise ValueError(f"fields are missing or unknown: {error}") from error
 
@@ -114,3 +115,16 @@ def check_open(record: FlowRecord) -> None:
     """
     if record.frozen or record.active_side is not ActiveSide.SOURCE:
         raise FlowFrozen(flow=record.flow, active_side=record.active_side.value, frozen=record.frozen)
+
+
+def check_engine_on_record(record: FlowRecord, engine: Engine) -> None:
+    """Refuse whoever mirrors in place of what does by the record: everything would come twice.
+
+    :param engine: what wants to mirror.
+    :raises EngineDiffers: another engine mirrors the flow.
+    :raises HandOverUnderWay: none does until a hand-over is finished.
+    """
+    if record.engine is Engine.TO_CONNECT:
+        raise HandOverUnderWay(flow=record.flow)
+    if record.engine is not engine:
+        raise EngineDiffers(flow=record.flow, recorded=record.engine.value, given=engine.value)

@@ -17,6 +17,7 @@ from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import RunsOnConnect
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
+from airflow_provider_mm2.mirror.offsets.seed import Seed
 
 FLOW: dict[str, Any] = {
     "name": "orders",
@@ -38,6 +39,7 @@ NO_PAIR: Any = None
         lambda flow: run.mirror_shard(flow, NO_PAIR, 0, bounds=BOUNDS),
         lambda flow: run.mirror_groups(flow, NO_PAIR),
         lambda flow: run.plan_flow(flow, NO_PAIR, bounds=BOUNDS),
+        lambda flow: run.seed_progress(flow, NO_PAIR, Seed.parse("earliest")),
         lambda flow: run.drain(flow, NO_PAIR, tick=no_tick, owner="me", lease=NO_PAIR),
     ],
 )

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_mm2.mirror.state.gate import decode, encode
-from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, FlowRecord
+from airflow_provider_mm2.mirror.errors import EngineDiffers, HandOverUnderWay
+from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, decode, encode
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Delivery, Engine, FlowRecord
 
 RECORD = FlowRecord(
     flow="f",
@@ -33,6 +34,23 @@ def test_record_from_before_there_was_a_choice() -> None:
     old = encode(RECORD).replace(b'"delivery":"exactly_once",', b"")
     assert decode(old) == RECORD
     assert decode(encode(replace(RECORD, delivery=Delivery.AT_LEAST_ONCE))).delivery is Delivery.AT_LEAST_ONCE
+
+
+def test_before_there_was_another_engine() -> None:
+    """A record without one is of a flow that runs mirror; each engine comes back as it was written."""
+    assert decode(encode(RECORD).replace(b'"engine":"bounded",', b"")) == RECORD
+    for engine in Engine:
+        assert decode(encode(replace(RECORD, engine=engine))).engine is engine
+
+
+def test_only_what_is_on_record_mirrors() -> None:
+    """The other engine is refused; while a hand-over is under way both are."""
+    check_engine_on_record(RECORD, Engine.BOUNDED)
+    with pytest.raises(EngineDiffers, match="`mm2 hand-over f --apply`"):
+        check_engine_on_record(RECORD, Engine.CONNECT)
+    for engine in (Engine.BOUNDED, Engine.CONNECT):
+        with pytest.raises(HandOverUnderWay, match="until that is done nothing mirrors it"):
+            check_engine_on_record(replace(RECORD, engine=Engine.TO_CONNECT), engine)
 
 
 @pytest.mark.parametrize(

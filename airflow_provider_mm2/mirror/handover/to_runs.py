@@ -1,0 +1,108 @@
+"""From connectors to runs, numbered: each step may be done again, and one that was killed goes on from the first.
+
+1. Stop the connectors, and see that no task of theirs is left.
+2. Fence what is left of them, and read the source connector's offsets: they stand still.
+3. See that no transaction is open on the target: all that was copied can be counted.
+4. Seed these offsets as the flow's progress, shard by shard behind its lease and fence. The records at the end of each
+   copy are looked for on the source first; where they contradict the offset nothing is written.
+5. Record that runs mirror the flow: until here none may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.errors import HandOverRefused
+from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.handover.report import HandedPartition, HandOverReport
+from airflow_provider_mm2.mirror.handover.work import HandOverWork
+from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
+from airflow_provider_mm2.mirror.interval.survey import survey_flow
+from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.offsets.seed import Point, Seed, SeedKind
+from airflow_provider_mm2.mirror.state.lease import Lease
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
+
+SEED = Seed(kind=SeedKind.CONNECTORS)
+
+
+def to_runs(work: HandOverWork, *, apply: bool) -> HandOverReport:
+    """Let runs go on where the connectors are.
+
+    :raises HandOverRefused: there is nothing to hand over.
+    :raises SeedRefused: with ``apply``: an offset is contradicted by what is on the target, or lies beyond the source.
+    :raises MirrorError: the connectors do not stop, or somebody else decides about the flow.
+    """
+    record = _check_begun(work)
+    if record is not None and record.engine is Engine.BOUNDED:
+        return _report(work, record, None, applied=apply)
+    if not apply:
+        if record is not None and record.engine is Engine.TO_CONNECT:
+            return _report(work, record, None, applied=False)
+        return _report(work, record, _seed(work, work.offsets.read(work.tick), work.tick), applied=False)
+    with work.under_lease() as (lease, tick):
+        record = _check_begun(work)
+        work.say("stopping the connectors")
+        work.offsets.stop(tick)
+        seeded = None
+        if record is None or record.engine is Engine.CONNECT:
+            progress = work.offsets.stand_still(tick)
+            work.see_settled(_targets(work, tick), tick)
+            work.say(f"the connectors stand still; {len(progress)} partition(s) go on where they are")
+            seeded = _seed(work, progress, tick, lease=lease)
+        work.record(Engine.BOUNDED, lease, tick)
+    return _report(work, record, seeded, applied=True)
+
+
+def _check_begun(work: HandOverWork) -> FlowRecord | None:
+    record = work.standing()
+    if record is None and not work.offsets.connectors.there(work.tick):
+        problem = "nothing is recorded of it, and it has no connectors: it may simply run"
+        raise HandOverRefused(flow=work.flow.name, problems=(problem,))
+    return record
+
+
+def _as_recorded(flow: MirrorFlow) -> MirrorFlow:
+    """The flow as it stands on record until the last step."""
+    return flow.model_copy(update={"engine": Engine.CONNECT.value})
+
+
+def _targets(work: HandOverWork, tick: Tick) -> list[TopicPartition]:
+    topics = survey_flow(_as_recorded(work.flow), work.pair, tick).target_topics
+    return [TopicPartition(name, number) for name, info in topics.items() for number in range(info.partitions)]
+
+
+def _seed(
+    work: HandOverWork, progress: Mapping[TopicPartition, int], tick: Tick, *, lease: Lease | None = None
+) -> SeedReport:
+    """With the control lease it is written, else only looked at."""
+    points = {
+        part: Point(offset=offset, why="the connectors have copied up to here") for part, offset in progress.items()
+    }
+    return seed_flow(
+        _as_recorded(work.flow),
+        work.pair,
+        SEED,
+        topics=(),
+        force=False,
+        apply=lease is not None,
+        owner=work.owner,
+        tick=tick,
+        points=points,
+        lease=lease,
+    )
+
+
+def _report(
+    work: HandOverWork, record: FlowRecord | None, seeded: SeedReport | None, *, applied: bool
+) -> HandOverReport:
+    return HandOverReport(
+        flow=work.flow.name,
+        before=None if record is None else record.engine,
+        to=Engine.BOUNDED,
+        applied=applied,
+        partitions=() if seeded is None else tuple(HandedPartition.of_seed(row) for row in seeded.rows),
+        connectors=tuple(sorted(work.offsets.connectors.there(work.tick))),
+        refused=() if seeded is None else seeded.refused,
+    )

@@ -1,0 +1,1 @@
+"""Handing flows over between runs and connectors."""
