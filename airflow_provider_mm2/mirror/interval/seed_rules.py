@@ -18,11 +18,13 @@ from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, place_at
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Seed, SeedKind
-from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
+from airflow_provider_mm2.mirror.state.rebase import Rebased, begun_anew, rebase
 from airflow_provider_mm2.mirror.state_model import Delivery
 
 _ITS_OWN = (SeedKind.PROGRESS_GROUP, SeedKind.CONNECTORS)
 """Kinds that say that what lies behind the mirrored records is the flow's own."""
+_AS_IT_STANDS = (SeedKind.MATCH, SeedKind.CONNECT, SeedKind.CONNECTORS)
+"""Kinds that tell the last record that was copied, so what follows it without a record is not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,7 @@ class SeedRow:
     lost: tuple[int, int] | None = None
     foreign: tuple[int, int, int] | None = None
     visible: int = 0
+    passes_copies: bool = False
 
     def refusal(self, *, force: bool) -> str | None:
         """Why the row is refused, None when it is not."""
@@ -105,10 +108,9 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
         )
     start, lost = facts.source_log.start, _lost(given, seed, old)
     new = max(point.offset, start)
-    if seed.kind.is_of_a_copy and old is not None and not given.visible and new >= start and _is_same_log(facts):
-        new = (
-            old if seed.kind in (SeedKind.MATCH, SeedKind.CONNECT, SeedKind.CONNECTORS) else new
-        )  # only markers lie between the two
+    is_all_there = old is not None and min(old, new) >= start and _is_same_log(facts)
+    if seed.kind.is_of_a_copy and old is not None and is_all_there and not given.visible:
+        new = old if seed.kind in _AS_IT_STANDS else new  # only markers lie between the two
     is_whole = not (facts.visible and not facts.may_repeat) and not facts.hidden
     is_in_place = facts.ledger is not None and old == new and facts.group_offset in (None, new) and is_whole
     return SeedRow(
@@ -123,6 +125,7 @@ def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:
         lost=lost,
         foreign=_foreign(given, seed, old, new),
         visible=given.visible,
+        passes_copies=_passes_copies(given, seed, old, new),
     )
 
 
@@ -140,6 +143,20 @@ def _copies(given: SeedFacts, seed: Seed, old: int | None, new: int) -> int:
     """Records behind the mirrored ones on the target that the seed says are copies."""
     is_copied = seed.kind.is_of_a_copy and _is_ahead(given.facts, old, new)
     return min(given.facts.visible, given.visible) if is_copied else 0
+
+
+def _passes_copies(given: SeedFacts, seed: Seed, old: int | None, new: int) -> bool:
+    """Whether copies by another tool lie between where a partition stands and where it is to go on.
+
+    Their originals may be gone from the source by now, so its records in between are not all that counts.
+    """
+    if old is None or new <= old or not seed.kind.is_of_a_copy:
+        return False
+    if seed.kind is SeedKind.CONNECTORS:
+        return True
+    if not given.facts.visible:
+        return False
+    return given.visible > 0 or given.facts.source_log.start > old
 
 
 def _foreign(given: SeedFacts, seed: Seed, old: int | None, new: int) -> tuple[int, int, int] | None:
@@ -214,13 +231,16 @@ def _count(records: int) -> str:
 
 
 def rebased_by(row: SeedRow, facts: PartitionFacts, source_cluster_id: str, delivery: Delivery) -> Rebased:
-    """The ledger that a row gives its partition.
+    """The ledger that a row gives its partition; behind another tool's copies nothing of the old map is kept.
 
     :raises ValueError: the row gives it none.
     """
     if row.new is None:
         raise ValueError(f"{row.source} is not seeded")
-    return rebase(facts.ledger, place_at(facts, row.new, source_cluster_id, delivery))
+    place = place_at(facts, row.new, source_cluster_id, delivery)
+    if facts.ledger is not None and row.passes_copies:
+        return begun_anew(facts.ledger, place)
+    return rebase(facts.ledger, place)
 
 
 def incidents_of(row: SeedRow, seed: Seed, *, force: bool, owner: str, now_ms: int) -> list[Incident]:

@@ -1,7 +1,9 @@
 """Going on from another place than the ledger says: what of the map stays, and what a new generation begins with. Pure.
 
-Forward the map stays as it is, and what was passed over is a hole on the source. Back, or on another topic, a new
-generation of the partition begins: of the same log it keeps what lies below the new place, of another one nothing.
+Forward the map stays as it is, and what was passed over is a hole on the source: right where nothing of it was copied.
+Behind copies that another tool has made a new generation of the partition begins and keeps nothing, since a group in
+such a hole would be put behind copies that it has not read. Back, or on another topic, a new generation begins, too: of
+the same log it keeps what lies below the new place, of another one nothing.
 The records of the old generation are removed in the same transaction, so a reader finds one or the other. Without
 transactions they are removed last, and the entry that the new generation goes on from has the highest number of all:
 the reader believes the generation that has it (``unfenced.py``).
@@ -61,13 +63,18 @@ def rebase(ledger: PartitionLedger | None, place: Place) -> Rebased:
         epoch = latest.leader_epoch if place.offset == latest.next_offset else None
         moved = ended(replace(latest, leader_epoch=epoch, pending=None, sequence=sequence), place)
         return Rebased(ledger=PartitionLedger(entries=(*ledger.entries[:-1], *moved)), unwritten=moved, removed=())
-    generation = latest.generation + 1
     kept = _below(ledger, place.offset) if is_same_log else ()
     if not kept:
-        return _all_new((opening(place, generation, sequence),), ledger.entries)
-    *earlier, last = (replace(entry, generation=generation) for entry in kept)
+        return begun_anew(ledger, place)
+    *earlier, last = (replace(entry, generation=latest.generation + 1) for entry in kept)
     end = ended(replace(last, leader_epoch=None, pending=None, through_ms=None, sequence=sequence), place)
     return _all_new((*earlier, *end), ledger.entries)
+
+
+def begun_anew(ledger: PartitionLedger, place: Place) -> Rebased:
+    """The ledger of a partition of which nothing is known any more but that it goes on at ``place``."""
+    latest = ledger.latest
+    return _all_new((opening(place, latest.generation + 1, _next(latest.sequence, place)),), ledger.entries)
 
 
 def ended(last: LedgerEntry, place: Place) -> tuple[LedgerEntry, ...]:
