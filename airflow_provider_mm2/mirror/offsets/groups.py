@@ -4,7 +4,7 @@ The steps, once a run after all its shards, numbered on from ``interval/replicat
 
 10. Lease and fence: one at a time, and no earlier attempt at these steps; then read the gate: it must be open.
 11. Read the ledger, after the data's commits, and what the groups have committed on the source: all of them, raw.
-12. Translate.
+12. Translate; behind the map's start by what MirrorMaker 2 left.
 13. Write in one transaction: the snapshot, checkpoints and offset syncs that are due, a heartbeat.
 14. Where it is switched on, commit to groups on the target that nobody is in.
 
@@ -17,7 +17,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar
 
 from airflow_provider_mm2.mirror.clusters import naming
@@ -30,16 +29,14 @@ from airflow_provider_mm2.mirror.offsets import publish
 from airflow_provider_mm2.mirror.offsets.commit import GroupCommitter, GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.entry import ensure_topics, find_topics, groups_writer, sole_committer
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
-from airflow_provider_mm2.mirror.offsets.locating import Found, ask_groups, find_positions, locate_now, report_of
+from airflow_provider_mm2.mirror.offsets.locating import Found, ask_groups, locate_mirrored, locate_now, report_of
 from airflow_provider_mm2.mirror.offsets.positions import (
     Mirror,
-    locate,
     target_commits,
 )
 from airflow_provider_mm2.mirror.offsets.publish import Mm2Topics
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
-from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target
-from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.offsets.standing import as_last_read, compare_with_target, surely_ahead
 from airflow_provider_mm2.mirror.state.gate import check_engine_on_record, check_open, find_gate
 from airflow_provider_mm2.mirror.state.moved import has_moved, read_moved
 from airflow_provider_mm2.mirror.state.renewals import read_saved
@@ -79,7 +76,7 @@ def finish_groups(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick
         check_engine_on_record(record, Engine.BOUNDED)
         asked = ask_groups(flow, pair, only=(), tick=keep)  # step 11
         mirror = read_mirror(pair.target, record, keep, source=pair.source)
-        found = find_positions(asked, partial(locate, mirror=mirror, policy=Policy.of(flow)))  # step 12
+        found = locate_mirrored(flow, pair, asked, mirror, keep)  # step 12
         report = _publish(flow, pair, found, mirror, topics, writer, keep)  # step 13
         if flow.sync_group_offsets:
             return _commit(flow, pair, report, writer, owner, keep)  # step 14
@@ -152,11 +149,10 @@ def _publish(
     if topics.beats and topics.heartbeats is not None:
         records.append(publish.heartbeat_record(flow, topics.heartbeats))
     writer.write(records, tick)
-    for text in published.odd:
+    warnings = tuple(dict.fromkeys((*published.odd, *found.warnings)))
+    for text in warnings:
         log.warning("%s", text)
-    return replace(
-        report_of(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=tuple(published.odd)
-    )
+    return replace(report_of(flow, found), checkpoints=len(checkpoints), syncs=len(syncs), warnings=warnings)
 
 
 def _snapshot_records(
@@ -203,7 +199,8 @@ def _commit(
     with sole_committer(flow, pair.target, owner, tick) as keep:
         committer = GroupCommitter(flow.name, pair.target, writer=writer, may_rewind=flow.allow_rewind, tick=keep)
         committer.restore(read_saved(pair.target, flow.name, keep))
-        outcomes = {**report.outcomes, **committer.commit(wanted)}
+        done = committer.commit(wanted)
+    outcomes = {**report.outcomes, **{name: surely_ahead(each, report.positions[name]) for name, each in done.items()}}
     outcomes |= {name: GroupOutcome(outcome=Outcome.MOVED) for name in report.outcomes if has_moved(moved, name)}
     for name, outcome in outcomes.items():
         if outcome.outcome in LOUD or outcome.ahead:

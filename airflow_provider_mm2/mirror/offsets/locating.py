@@ -11,14 +11,14 @@ from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
+from airflow_provider_mm2.mirror.offsets.by_mm2 import completed_by_mm2
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.mm2_positions import Mm2State, locate_by_mm2
 from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
-from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, locate, select_groups, target_offsets
+from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Mirror, locate, select_groups, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
-from airflow_provider_mm2.mirror.offsets.taken_over import is_behind_start, with_mm2_behind_start
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
 
@@ -41,6 +41,7 @@ class Found:
     positions: Mapping[str, tuple[GroupPosition, ...]]
     outcomes: Mapping[str, GroupOutcome]
     left_out: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 def ask_groups(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], tick: Tick) -> Asked:
@@ -80,11 +81,38 @@ def report_of(flow: MirrorFlow, found: Found) -> GroupsReport:
         positions=found.positions,
         outcomes=found.outcomes,
         left_out=found.left_out,
+        warnings=found.warnings,
     )
 
 
+def locate_mirrored(
+    flow: MirrorFlow, pair: ClusterPair, asked: Asked, mirror: Mirror, tick: Tick, *, refine: bool = False
+) -> Found:
+    """Where groups stand by the map; what it has no answer of by what MirrorMaker 2 left.
+
+    :raises MirrorError: MirrorMaker 2's state cannot be read.
+    """
+    policy = Policy.of(flow)
+    ours = find_positions(asked, partial(locate, mirror=mirror, policy=policy))
+    completed = completed_by_mm2(
+        flow,
+        {name: record.found for name, record in ours.records.items()},
+        ours.positions,
+        mirror,
+        lambda: read_mm2_state(flow, pair, tick),
+        refiner=(lambda state: Refiner(pair, state, policy, tick)) if refine else None,
+    )
+    outcomes = {
+        name: replace(outcome, outcome=Outcome.NOT_ASKED)
+        if outcome.outcome is Outcome.NOTHING and target_offsets(completed.positions[name])
+        else outcome
+        for name, outcome in ours.outcomes.items()
+    }
+    return replace(ours, positions=completed.positions, outcomes=outcomes, warnings=completed.warnings)
+
+
 def locate_now(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], refine: bool, tick: Tick) -> GroupsReport:
-    """Where groups stand as they are on the source now; behind the map's start by what MirrorMaker 2 left.
+    """Where groups stand as they are on the source now; what the map has no answer of by what MirrorMaker 2 left.
 
     :raises FlowNotPrepared: the flow never ran, and MirrorMaker 2 left nothing of its topics.
     """
@@ -99,15 +127,7 @@ def locate_now(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], re
         if mirror is None:
             raise FlowNotPrepared(flow=flow.name)
     asked = ask_groups(flow, pair, only=only, tick=tick)
-    ours = report_of(flow, find_positions(asked, partial(locate, mirror=mirror, policy=policy)))
-    if not any(is_behind_start(each) for found in ours.positions.values() for each in found):
-        return ours
-    state = read_mm2_state(flow, pair, tick)
-    if state is None:
-        return ours
-    theirs = _by_mm2(flow, asked, state, Refiner(pair, state, policy, tick) if refine else None)
-    positions = with_mm2_behind_start(ours.positions, theirs.positions, mirror.maps)
-    return replace(ours, positions=positions, warnings=theirs.warnings)
+    return report_of(flow, locate_mirrored(flow, pair, asked, mirror, tick, refine=refine))
 
 
 def _by_mm2(flow: MirrorFlow, asked: Asked, state: Mm2State, refiner: Refiner | None) -> GroupsReport:

@@ -33,6 +33,7 @@ class Mm2State:
     :param topics: the flow's topics on the source, with their name on the target and their partition count.
     :param syncs: offset syncs by where they lie; of two that answer, the first one does.
     :param checkpoints: the newest of each group and target partition.
+    :param newest_checkpoint_ms: when the newest of all checkpoints was written, where that is known.
     :param logs: logs of the target partitions that are there, read after the syncs.
     :param behind: partitions that are mirrored again and have not come to where they were.
     :param warnings: what is worth knowing.
@@ -44,6 +45,7 @@ class Mm2State:
     logs: Mapping[TopicPartition, LogOffsets]
     behind: frozenset[TopicPartition] = frozenset()
     warnings: tuple[str, ...] = ()
+    newest_checkpoint_ms: int | None = None
 
     def anchor(self, source: TopicPartition, offset: int) -> tuple[Origin, OffsetSync] | None:
         """The newest sync of a partition that is not above an offset."""

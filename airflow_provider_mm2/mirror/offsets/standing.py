@@ -9,10 +9,13 @@ from airflow_provider_mm2.mirror.clusters.ports import TargetCluster, Tick
 from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.offsets.by_mm2 import completed_by_mm2
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
-from airflow_provider_mm2.mirror.offsets.positions import locate, target_commits, target_offsets
+from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state_on_target
+from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, locate, target_commits, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
+from airflow_provider_mm2.mirror.offsets.taken_over import is_sure
 from airflow_provider_mm2.mirror.offsets.translate import Policy
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
@@ -39,7 +42,7 @@ def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick)
             outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, detail=detail)
             continue
         ahead = decide(target_commits(report.positions[name]), found, may_rewind=False).ahead
-        outcomes[name] = GroupOutcome(outcome=Outcome.NOT_ASKED, ahead=ahead)
+        outcomes[name] = surely_ahead(GroupOutcome(outcome=Outcome.NOT_ASKED, ahead=ahead), report.positions[name])
         positions[name] = tuple(
             each if each.target is None else replace(each, on_target=found.offsets.get(each.target))
             for each in report.positions[name]
@@ -47,10 +50,18 @@ def compare_with_target(target: TargetCluster, report: GroupsReport, tick: Tick)
     return replace(report, outcomes=outcomes, positions=positions)
 
 
+def surely_ahead(outcome: GroupOutcome, positions: Collection[GroupPosition]) -> GroupOutcome:
+    """The outcome without partitions whose place is not exactly known: a group may well stand further on there."""
+    sure = {each.target for each in positions if is_sure(each)}
+    return replace(outcome, ahead={part: count for part, count in outcome.ahead.items() if part in sure})
+
+
 def stored_report(
     flow: MirrorFlow, target: TargetCluster, record: FlowRecord, ledgers: Ledgers, tick: Tick
 ) -> GroupsReport | None:
     """Where groups stand by what the last run read of them, from the target alone; None when no run has.
+
+    Behind the map's start they stand where MirrorMaker 2's state puts them, as far as it lies on the target.
 
     :param ledgers: the flow's ledger, as read for whatever else is told.
     """
@@ -58,8 +69,12 @@ def stored_report(
     if snapshot.taken_ms is None:
         return None
     mirror = mirror_of(target, record, ledgers)
-    policy = Policy.of(flow)
-    positions = {name: tuple(locate(name, group.found, mirror, policy)) for name, group in snapshot.groups.items()}
+    committed = {name: group.found for name, group in snapshot.groups.items()}
+    ours = {name: tuple(locate(name, found, mirror, Policy.of(flow))) for name, found in committed.items()}
+    completed = completed_by_mm2(
+        flow, committed, ours, mirror, lambda: read_mm2_state_on_target(flow, target, mirror.topics, tick)
+    )
+    positions = dict(completed.positions)
     outcomes = {
         name: GroupOutcome(outcome=Outcome.NOT_ASKED if target_offsets(found) else Outcome.NOTHING)
         for name, found in positions.items()
@@ -70,7 +85,7 @@ def stored_report(
         positions=positions,
         outcomes=outcomes,
         left_out={},
-        warnings=_older(snapshot),
+        warnings=(*_older(snapshot), *completed.warnings),
     )
     return compare_with_target(target, report, tick)
 

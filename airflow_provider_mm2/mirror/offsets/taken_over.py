@@ -1,46 +1,79 @@
-"""Positions behind the place where this flow took over from MirrorMaker 2: by what that left. Pure.
+"""Positions of which the map has no answer, since other copies lie there: by what MirrorMaker 2 left. Pure.
 
-The map begins at the take-over. A group that lags behind it is on records that MirrorMaker 2 copied.
+The map begins at a take-over. A group that lags behind it is on records that MirrorMaker 2 copied. Where connectors
+mirror the flow now, the map ends at the hand-over, too, and what lies beyond its end is theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
-from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
+from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Origin
 from airflow_provider_mm2.mirror.offsets.translate import Reason, Translated
 
-Positions = Mapping[str, tuple[GroupPosition, ...]]
+Maps = Mapping[TopicPartition, OffsetMap]
+
+OF_CONNECTORS = frozenset({Reason.AHEAD, Reason.NOT_YET, Reason.NOT_MIRRORED, Reason.RECREATED})
+"""Why the map has no answer where connectors have gone on behind it."""
 
 
-def is_behind_start(found: GroupPosition) -> bool:
-    """Whether the map has nothing of a position, since it lies behind the map's start."""
-    return found.position.reason is Reason.BEHIND_START
+def is_for_mm2(flow: MirrorFlow, found: GroupPosition) -> bool:
+    """Whether the map has nothing of a position, and MirrorMaker 2 may have copied what lies there."""
+    reason = found.position.reason
+    return reason is Reason.BEHIND_START or (flow.engine == "connect" and reason in OF_CONNECTORS)
 
 
-def with_mm2_behind_start(
-    ours: Positions, theirs: Positions, maps: Mapping[TopicPartition, OffsetMap]
-) -> dict[str, tuple[GroupPosition, ...]]:
-    """Our positions, those behind the map's start as MirrorMaker 2's state has them, where it has an answer.
+def for_mm2(
+    flow: MirrorFlow, ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], maps: Maps
+) -> list[GroupPosition]:
+    """MirrorMaker 2's answers of one group, to what the map has none of; partitions that it alone knows among them.
+
+    Beyond the map's end an answer never lies before that end: all below it was read.
+    """
+    known = {each.source: is_for_mm2(flow, each) for each in ours}
+    wanted = (each for each in theirs if known.get(each.source, flow.engine == "connect"))
+    return [_not_before_the_end(each, maps.get(each.source)) for each in wanted]
+
+
+def merged(ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], maps: Maps) -> tuple[GroupPosition, ...]:
+    """One group's positions by the map, and MirrorMaker 2's where it has an answer.
 
     What would lie behind the first record of our map contradicts it and is not taken: records would be skipped.
     """
-    known = {(name, each.source): each for name, positions in theirs.items() for each in positions}
-    return {
-        name: tuple(_better(each, known.get((name, each.source)), maps) for each in positions)
-        for name, positions in ours.items()
-    }
+    found = {each.source: each for each in ours}
+    for other in theirs:
+        ours_there = found.get(other.source)
+        if ours_there is None or _fits(ours_there, other, maps.get(other.source)):
+            found[other.source] = other
+    return tuple(found[part] for part in sorted(found))
 
 
-def _better(
-    found: GroupPosition, other: GroupPosition | None, maps: Mapping[TopicPartition, OffsetMap]
-) -> GroupPosition:
-    if other is None or not is_behind_start(found) or not isinstance(other.position, Translated):
-        return found
-    offset_map = maps.get(found.source)
-    if offset_map is None or other.target != found.target:
-        return found
+def _fits(found: GroupPosition, other: GroupPosition, offset_map: OffsetMap | None) -> bool:
+    is_elsewhere = found.target is not None and other.target != found.target
+    if is_elsewhere or not isinstance(other.position, Translated):
+        return False
+    if offset_map is None or found.position.reason is not Reason.BEHIND_START:
+        return True
     first = offset_map.target_starts[0] if offset_map.counts else offset_map.target_end
-    return other if other.position.offset <= first else found
+    return other.position.offset <= first
+
+
+def _not_before_the_end(found: GroupPosition, offset_map: OffsetMap | None) -> GroupPosition:
+    position = found.position
+    is_beyond = offset_map is not None and (found.source_offset or 0) > offset_map.source_end
+    if offset_map is None or not is_beyond or not isinstance(position, Translated):
+        return found
+    end = offset_map.mirrored_end
+    if position.offset >= end:
+        return found
+    return replace(found, position=Translated(offset=end, exact=False, reason=Reason.FROM_SYNCS))
+
+
+def is_sure(found: GroupPosition) -> bool:
+    """Whether a position tells where the group stands, and not only before which place nothing was left unread."""
+    is_by_mm2 = found.origin in (Origin.SYNCS_ON_TARGET, Origin.SYNCS_ON_SOURCE, Origin.CHECKPOINTS)
+    return not is_by_mm2 or (isinstance(found.position, Translated) and found.position.exact)
