@@ -2045,6 +2045,19 @@ class ConnectOnOtherCluster(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class ConnectLeftNothing(MirrorError):
+    """Where groups stand was asked of a flow whose connectors have left nothing to tell it by."""
+
+    flow: str
+    found: ClassVar[str] = "there is neither an offset sync nor a checkpoint of the topics of flow {flow!r}"
+    likely_cause: ClassVar[str] = (
+        "its connectors have copied nothing yet, or it has emit_offset_syncs: false, or other aliases or another "
+        "separator than they have"
+    )
+    next_move: ClassVar[str] = "look whether they run and how far they are: `mm2 connect {flow} status`"
+
+
+@dataclass(kw_only=True, eq=False)
 class ConnectFailed(MirrorError):
     """A connector, or a task of one, has failed, and Connect does not start it again by itself."""
 

@@ -21,6 +21,9 @@ class SyncGroupOffsetsOperator(FlowOperator):
     on the target is left alone, and none is moved back unless the flow allows it. One group's failure stops no other:
     the task fails in the end, worth a retry, when there was one.
 
+    Of a flow with ``engine: connect`` the connectors publish, and no snapshot is kept: it is only told where groups
+    stand by MirrorMaker 2's state, and committed where that is switched on.
+
     Returns a bounded summary, which is in XCom under ``groups`` also when the task fails.
 
     :param sync_group_offsets: commit on the target, or not, whatever the flow says; None: as the flow says.
@@ -33,15 +36,18 @@ class SyncGroupOffsetsOperator(FlowOperator):
         self.sync_group_offsets = sync_group_offsets
 
     def work(self, flow: MirrorFlow, pair: ClusterPair, bounds: RunBounds, context: Context) -> dict[str, Any]:
-        """Do steps 10 to 14 of a run.
+        """Do steps 10 to 14 of a run, or beside connectors what is left of them.
 
         :raises GroupsIncomplete: some groups failed; all others are done.
         """
-        from airflow_provider_mm2.mirror.run import mirror_groups
+        from airflow_provider_mm2.mirror.run import locate_groups, mirror_groups
 
         if self.sync_group_offsets is not None:
             flow = flow.model_copy(update={"sync_group_offsets": bool(self.sync_group_offsets)})
-        report = mirror_groups(flow, pair, stop=self.stop, owner=self.attempt(context))
+        if flow.engine == "connect":
+            report = locate_groups(flow, pair, apply=flow.sync_group_offsets, stop=self.stop)
+        else:
+            report = mirror_groups(flow, pair, stop=self.stop, owner=self.attempt(context))
         summary = report.summary()
         context["ti"].xcom_push(key="groups", value=summary)
         self.log.info(

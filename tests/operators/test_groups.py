@@ -12,6 +12,7 @@ from airflow_provider_mm2.operators.groups import SyncGroupOffsetsOperator
 from airflow_provider_mm2.version_compat import AirflowFailException
 from tests.fakes.groups import FakeGroup
 from tests.mirror.offsets.group_world import GroupWorld
+from tests.mirror.offsets.mm2_world import Mm2World
 from tests.operators.task_context import task_context
 
 
@@ -67,3 +68,17 @@ def test_a_flow_that_never_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_task, "_connect", lambda flow, settings: world.pair)
     with pytest.raises(AirflowFailException, match="Next move: "):
         operator(world).execute(task_context())
+
+
+def test_beside_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a flow that connectors mirror it tells where groups stand, and commits where asked; it publishes nothing."""
+    world = Mm2World(syncs_on="eu", engine="connect", connect={"url": "http://c"})
+    world.numbers(20)
+    world.copy(0, 20, synced=(10,))
+    world.commit("app", 10)
+    monkeypatch.setattr(flow_task, "_connect", lambda flow, settings: world.pair)
+    result = operator(world).execute(task_context())
+    assert (result["results"], result["checkpoints"], world.target_offsets("app")) == ({"not written": 1}, 0, {})
+    operator(world, sync_group_offsets=True).execute(task_context())
+    assert world.target_offsets("app") == {0: 10}
+    assert "us.checkpoints.internal" not in world.pair.eu.topics

@@ -10,6 +10,8 @@ from airflow_provider_mm2.operators import translate
 from airflow_provider_mm2.operators.translate import TranslateOffsetsOperator
 from airflow_provider_mm2.version_compat import AirflowFailException
 from tests.fakes.groups import FakeGroup
+from tests.mirror.offsets.group_world import GroupWorld
+from tests.mirror.offsets.mm2_world import Mm2World
 from tests.mirror.recovery.failover_world import FailoverWorld, PairWithout
 from tests.operators.task_context import task_context
 
@@ -26,7 +28,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> FailoverWorld:
     return made
 
 
-def translated(world: FailoverWorld, **arguments: Any) -> dict[str, Any]:
+def translated(world: GroupWorld, **arguments: Any) -> dict[str, Any]:
     """Run the task; gives what it leaves in XCom."""
     context = task_context()
     task = TranslateOffsetsOperator(**{"task_id": "translate", "flow": world.flow, **arguments})
@@ -81,3 +83,24 @@ def test_unknown_names(world: FailoverWorld) -> None:
     """A group that the flow does not have is refused."""
     with pytest.raises(AirflowFailException, match="has no group aap"):
         translated(world, groups=["aap"])
+
+
+def test_of_a_flow_that_connectors_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MirrorMaker 2's syncs tell it live, its checkpoints without the source; unknown names are refused."""
+    world = Mm2World(syncs_on="eu", engine="connect", connect={"url": "http://c"})
+    world.numbers(20)
+    monkeypatch.setattr(translate, "connect_pair", lambda *arguments, **options: world.pair)
+    with pytest.raises(AirflowFailException, match="neither an offset sync nor a checkpoint"):
+        translated(world, live=False)
+    world.copy(0, 20, synced=(10,))
+    for group, offset in (("app", 10), ("behind", 15)):
+        world.commit(group, offset)
+    world.publish("behind", 12, 11)
+    assert places(translated(world, exact=False)) == {"app": 10, "behind": 11}
+    assert translated(world, groups=["app"])["exact"] == 1
+    with pytest.raises(AirflowFailException, match=r"1 position\(s\) of flow 'f' .*: behind on orders-0 \(by Mirror"):
+        translated(world)
+    assert places(translated(world, live=False, exact=False)) == {"behind": 11}
+    for arguments in ({"groups": ["aap"]}, {"topics": ["stock"]}):
+        with pytest.raises(AirflowFailException, match=r"has no (group aap|topic stock)"):
+            translated(world, **arguments)

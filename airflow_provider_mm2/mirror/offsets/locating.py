@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, MirrorError
+from airflow_provider_mm2.mirror.errors import ConnectLeftNothing, FlowNotPrepared, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupRecord
 from airflow_provider_mm2.mirror.offsets.by_mm2 import completed_by_mm2
@@ -17,10 +17,9 @@ from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.mm2_positions import Mm2State, locate_by_mm2
 from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Mirror, locate, select_groups, target_offsets
-from airflow_provider_mm2.mirror.offsets.reading import read_mirror
+from airflow_provider_mm2.mirror.offsets.reading import find_mirror
 from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.translate import Policy
-from airflow_provider_mm2.mirror.state.gate import find_gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +114,17 @@ def locate_now(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], re
     """Where groups stand as they are on the source now; what the map has no answer of by what MirrorMaker 2 left.
 
     :raises FlowNotPrepared: the flow never ran, and MirrorMaker 2 left nothing of its topics.
+    :raises ConnectLeftNothing: the same, of a flow that connectors are to mirror.
     """
     policy = Policy.of(flow)
-    record = find_gate(pair.target, flow.name, tick)
-    mirror = None if record is None else read_mirror(pair.target, record, tick, source=pair.source)
+    mirror = find_mirror(flow, pair.target, tick, source=pair.source)
     if mirror is None or not mirror.topics:
         state = read_mm2_state(flow, pair, tick)
         if state is not None:
             asked = ask_groups(flow, pair, only=only, tick=tick)
             return _by_mm2(flow, asked, state, Refiner(pair, state, policy, tick) if refine else None)
         if mirror is None:
-            raise FlowNotPrepared(flow=flow.name)
+            raise ConnectLeftNothing(flow=flow.name) if flow.engine == "connect" else FlowNotPrepared(flow=flow.name)
     asked = ask_groups(flow, pair, only=only, tick=tick)
     return report_of(flow, locate_mirrored(flow, pair, asked, mirror, tick, refine=refine))
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
+from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
+
+
+def find_mirror(
+    flow: MirrorFlow, target: ClusterReader, tick: Tick, *, source: ClusterReader | None = None
+) -> Mirror | None:
+    """What runs have mirrored of a flow; None where none ever did, as of one that connectors have mirrored always.
+
+    :raises StateDamaged: gate or ledger cannot be believed.
+    """
+    record = find_gate(target, flow.name, tick)
+    never_ran = flow.engine == "connect" and not target.describe_topics([naming.ledger_topic(flow.name)])
+    return None if record is None or never_ran else read_mirror(target, record, tick, source=source)
 
 
 def read_mirror(

@@ -10,6 +10,7 @@ from airflow_provider_mm2.mirror.errors import MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.by_mm2 import completed_by_mm2
+from airflow_provider_mm2.mirror.offsets.checkpointed import checkpointed_report
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome, decide
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state_on_target
@@ -105,10 +106,19 @@ def _older(snapshot: GroupSnapshot) -> tuple[str, ...]:
 def as_last_read(
     flow: MirrorFlow, target: TargetCluster, error: MirrorError, *, only: Collection[str], tick: Tick
 ) -> GroupsReport:
-    """What the last run that read the groups left on the target: all there is when the source is gone.
+    """What the last run that read the groups, or else MirrorMaker 2, left on the target: all there is without a source.
 
-    :raises MirrorError: ``error``, where no run has read them.
+    :raises MirrorError: ``error``, where nobody has left anything.
     """
+    if flow.engine == "connect":
+        checkpointed = checkpointed_report(flow, target, only=only, tick=tick)
+        if checkpointed is None:
+            raise error
+        told = (
+            f"the source does not answer, so this is what MirrorMaker 2's checkpoints on {target.alias} say of its "
+            f"groups, the newest of {show(checkpointed.as_of_ms)}: {error.first_line}"
+        )
+        return replace(checkpointed, warnings=(told, *checkpointed.warnings))
     record = find_gate(target, flow.name, tick)
     if record is None:
         raise error
