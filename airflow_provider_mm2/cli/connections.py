@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from airflow_provider_mm2.mirror.connect.access import connectors_at
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.errors import ConnectionMissing, HttpConnectionUnusable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow
 from airflow_provider_mm2.mirror.json_text import read_json
 from airflow_provider_mm2.mirror.web.endpoint import HttpAccess
 from airflow_provider_mm2.mirror.web.http_connection import http_access
@@ -63,6 +66,15 @@ def connect_access(flow: MirrorFlow, environment: Mapping[str, str] | None = Non
     if not fields["host"]:
         raise HttpConnectionUnusable(connection=connection, problem=f"{variable} names no host")
     return http_access(**fields)
+
+
+def connectors_of(flow: MirrorFlow) -> FlowConnectors:
+    """The connectors of a flow whichever engine it names, for a hand-over. Nothing is contacted.
+
+    :raises HandOverRefused: the flow does not say where its Connect cluster is.
+    :raises HttpConnectionUnusable: as :func:`connect_access`.
+    """
+    return connectors_at(as_connect_flow(flow), access=connect_access(flow))
 
 
 def _http_fields(text: str) -> dict[str, Any]:

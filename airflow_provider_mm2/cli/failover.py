@@ -6,12 +6,13 @@ import getpass
 import shlex
 from contextlib import suppress
 from enum import Enum
+from functools import partial
 from threading import Event
 from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connection_settings
+from airflow_provider_mm2.cli.connections import connection_settings, connectors_of
 from airflow_provider_mm2.cli.failover_output import next_of, show_failover
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
@@ -183,6 +184,7 @@ def failover_of(flow: MirrorFlow, pair: ClusterPair, stop: Event) -> Failover:
         report=say,
         repointers=tuple(make_repointers(flow)),
         bootstrap=addresses(flow, _given(flow)),
+        connectors=partial(connectors_of, flow),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connect_access, connection_settings
+from airflow_provider_mm2.cli.connections import connection_settings, connectors_of
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -17,10 +17,10 @@ from airflow_provider_mm2.cli.output import (
     stderr,
 )
 from airflow_provider_mm2.mirror.clusters.config import resolve_settings
-from airflow_provider_mm2.mirror.connect.access import connectors_at, wanted_connectors
+from airflow_provider_mm2.mirror.connect.access import wanted_connectors
 from airflow_provider_mm2.mirror.connect.connectors import Connector
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow, hand_over
+from airflow_provider_mm2.mirror.handover.hand_over import hand_over
 from airflow_provider_mm2.mirror.handover.report import HandOverReport
 from airflow_provider_mm2.mirror.run import process_owner, stopper
 
@@ -34,7 +34,7 @@ def command(flow: Flow, apply: Apply = False, as_json: AsJson = False) -> None:
     """Hand a flow over to the engine that its file names, runs or connectors; no record is lost or comes twice."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         loaded = load(flow)
-        connectors = connectors_at(as_connect_flow(loaded), access=connect_access(loaded))
+        connectors = connectors_of(loaded)
         with clusters(loaded) as pair:
             report = hand_over(
                 loaded,

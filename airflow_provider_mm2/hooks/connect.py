@@ -89,6 +89,19 @@ def flow_connectors(flow: MirrorFlow) -> FlowConnectors | None:
     return _connectors(flow, None if connection is None else ConnectRestHook(connection).get_conn())
 
 
+def connectors_beside(flow: MirrorFlow) -> FlowConnectors:
+    """The connectors of a flow whichever engine it names, for a hand-over. Nothing is contacted.
+
+    :raises HandOverRefused: the flow does not say where its Connect cluster is.
+    :raises MirrorError: as :func:`flow_connectors`.
+    """
+    from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow
+
+    given = as_connect_flow(flow)
+    connection = given.connect.connection
+    return _connectors(given, None if connection is None else ConnectRestHook(connection).get_conn())
+
+
 async def aflow_connectors(flow: MirrorFlow) -> FlowConnectors | None:
     """:func:`flow_connectors` for an event loop.
 

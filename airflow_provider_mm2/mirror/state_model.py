@@ -50,6 +50,7 @@ class LedgerEntry:
 
     ``target_end`` is the target's log end after the entry's own transaction was committed (its marker counted).
     ``delivery`` is how the entry was written: behind an ``at_least_once`` entry there may be repeats on the target.
+    ``source_topic_id`` is empty where the source could not be asked for it.
     ``through_ms``: mirrored through this time; None: nothing can be claimed. ``pending`` is (last stable offset,
     first seen at ms) while an open transaction holds the source's LSO back. ``expired`` counts records of entries that
     this one, without segments, stands for since they expired on the target.
@@ -73,6 +74,10 @@ class LedgerEntry:
     pending: tuple[int, int] | None = None
     expired: int = 0
     delivery: Delivery = Delivery.EXACTLY_ONCE
+
+    def is_of(self, source_topic_id: str) -> bool:
+        """Whether it is of this topic of the source, as far as that is known."""
+        return self.source_topic_id in ("", source_topic_id)
 
     @property
     def source(self) -> TopicPartition:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
 
 from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
+from airflow_provider_mm2.hooks.connect import connectors_beside
 from airflow_provider_mm2.mirror.errors import ArgumentRefused
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.steps import Mode, Phase, Stage
@@ -167,6 +169,7 @@ class FailoverOperator(FlowTask):
                 report=lambda line: self.log.info("%s", line),
                 repointers=tuple(make_repointers(flow, airflow=AirflowRepoint())),
                 bootstrap=addresses(flow, settings),
+                connectors=partial(connectors_beside, flow),
             )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 
 from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
-from airflow_provider_mm2.hooks.connect import flow_connectors
+from airflow_provider_mm2.hooks.connect import connectors_beside
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.operators.arguments import switch
 from airflow_provider_mm2.operators.flow_task import FlowTask
@@ -47,12 +47,11 @@ class HandOverOperator(FlowTask):
         """
         from airflow_provider_mm2.mirror.connect.access import wanted_connectors
         from airflow_provider_mm2.mirror.errors import HandOverRefused
-        from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow, hand_over
+        from airflow_provider_mm2.mirror.handover.hand_over import hand_over
         from airflow_provider_mm2.mirror.run import stopper
 
         settings, apply = pair_settings(flow), switch("apply", self.apply)
-        connectors = flow_connectors(as_connect_flow(flow))
-        assert connectors is not None  # noqa: S101 # its engine is connect
+        connectors = connectors_beside(flow)
         with closing(connect_pair(flow, settings, self.stop)) as pair:
             report = hand_over(
                 flow,

@@ -32,6 +32,7 @@ class HandOverWork:
     :param owner: who this is; recorded, and told to whoever waits.
     :param tick: called in every wait; raises when somebody wants to stop.
     :param say: told in a line what is being done.
+    :param lease: the control lease, where the caller holds it.
     """
 
     flow: MirrorFlow
@@ -40,6 +41,7 @@ class HandOverWork:
     owner: str
     tick: Tick
     say: Say
+    lease: Lease | None = None
 
     def standing(self) -> FlowRecord | None:
         """The flow record, of this flow and open; None where it was never mirrored.
@@ -59,6 +61,9 @@ class HandOverWork:
 
         :raises LeaseHeld: somebody else does, a failover perhaps.
         """
+        if self.lease is not None:
+            yield self.lease, self.tick
+            return
         with control_lease(self.flow, self.pair.target, self.owner, self.tick) as lease:
             yield lease, lease.keeping(self.tick)
 

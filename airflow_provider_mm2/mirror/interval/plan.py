@@ -177,7 +177,7 @@ def _judge_unknown(facts: PartitionFacts) -> MirrorError | None:
 
 def _judge_identity(facts: PartitionFacts, ledger: PartitionLedger) -> MirrorError | None:
     latest = ledger.latest
-    if latest.source_topic_id != facts.source_topic.topic_id:
+    if not latest.is_of(facts.source_topic.topic_id):
         return SourceTopicRecreated(
             topic=facts.source.topic,
             recorded_id=latest.source_topic_id,

@@ -56,6 +56,20 @@ def checkpointed_report(
     )
 
 
+def committed_by_checkpoints(
+    flow: MirrorFlow, target: TargetCluster, tick: Tick
+) -> tuple[int, dict[str, GroupOffsets]] | None:
+    """When the newest checkpoint was made, in milliseconds, and what each group had committed on the source by then.
+
+    :raises MirrorError: the target cannot be read.
+    """
+    state = read_mm2_state_on_target(flow, target, topics_on_target(flow, target), tick)
+    if state is None or not state.checkpoints:
+        return None
+    newest_ms = state.newest_checkpoint_ms
+    return int(time.time() * 1000) if newest_ms is None else newest_ms, _committed(flow, state, ())
+
+
 def _committed(flow: MirrorFlow, state: Mm2State, only: Collection[str]) -> dict[str, GroupOffsets]:
     """What each group had committed on the source when it was last checkpointed."""
     upstream = {name: topic for topic, (name, _) in state.topics.items()}

@@ -8,12 +8,13 @@ of the plan that step 5 made; step 7 looks again and refuses when what it finds 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.errors import (
     FailoverUnderWay,
     MirrorError,
@@ -21,11 +22,11 @@ from airflow_provider_mm2.mirror.errors import (
     NotReopenable,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.recovery.actions import DO, UNDO, take_back, written_since
 from airflow_provider_mm2.mirror.recovery.approval import Word, check_digest, is_approved
 from airflow_provider_mm2.mirror.recovery.freeze import thaw
+from airflow_provider_mm2.mirror.recovery.from_connectors import check_connectors
 from airflow_provider_mm2.mirror.recovery.journal import Recorded, held_journal, read_recorded
 from airflow_provider_mm2.mirror.recovery.planning import (
     check_none_open,
@@ -50,7 +51,7 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     step,
     steps_of,
 )
-from airflow_provider_mm2.mirror.recovery.work import Report, Work, now_ms
+from airflow_provider_mm2.mirror.recovery.work import Report, Work, as_recorded, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ class Failover:
     :param report: told in a line what is being done.
     :param repointers: those of the flow's ``repoint:``.
     :param bootstrap: addresses of the clusters by alias, for them.
+    :param connectors: gives the way to the flow's connectors; needed where they mirror it.
     """
 
     flow: MirrorFlow
@@ -79,28 +81,26 @@ class Failover:
     report: Report = say_nothing
     repointers: tuple[Repointer, ...] = ()
     bootstrap: Mapping[str, str] = field(default_factory=dict)
+    connectors: Callable[[], FlowConnectors] | None = None
 
     def preview(self, order: Order) -> FailoverReport:
         """What a failover would do as things stand; touches nothing.
 
         :raises MirrorError: it could not begin.
         """
-        check_engine(self.flow)
-        target = self.pair.target
-        record = find_record(self.flow, target, self.tick)
+        target, record = self.pair.target, find_record(self.flow, self.pair.target, self.tick)
+        check_connectors(self.flow, order, record)
         check_none_open(read_recorded(target, self.flow.name, self.tick))
         live = self.pair if order.mode is Mode.PLANNED else None
-        plan = look_beforehand(self.flow, target, order, record, self.tick, live=live)
+        plan = look_beforehand(as_recorded(self.flow, record), target, order, record, self.tick, live=live)
         if not order.skip_repoint:
             plan = with_repoints(plan, self.flow, order, self.bootstrap, self.repointers, self.tick)
         return preview_of(order, record, plan)
 
     def status(self) -> FailoverReport:
         """The newest failover of the flow, by what is recorded on the target; touches nothing."""
-        target = self.pair.target
-        record = find_record(self.flow, target, self.tick)
-        recorded = read_recorded(target, self.flow.name, self.tick)
-        return self._report(record, recorded)
+        record = find_record(self.flow, self.pair.target, self.tick)
+        return self._report(record, read_recorded(self.pair.target, self.flow.name, self.tick))
 
     def start(self, order: Order, *, approve: bool = False, until: int = CLOSE) -> FailoverReport:
         """Begin, and go on up to the approval; with ``approve`` through to the end.
@@ -110,8 +110,7 @@ class Failover:
         :raises LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
         """
-        check_engine(self.flow)
-        find_record(self.flow, self.pair.target, self.tick)
+        check_connectors(self.flow, order, find_record(self.flow, self.pair.target, self.tick))
         with self._at_work(order) as work:
             recorded = work.journal.recorded
             check_none_open(recorded)
@@ -164,9 +163,8 @@ class Failover:
         """Undo what the open failover has done: repoints, offsets, the freeze, the stopping of groups.
 
         :param digest: of its plan; None: whichever it is.
-        :raises PlanChanged: ``digest`` is not that of the plan.
-        :raises NoFailover: none is open.
-        :raises MirrorError: one step could not be undone; it is on record, and the same call goes on.
+        :raises PlanChanged: it is another one.
+        :raises MirrorError: none is open, or one step could not be undone; it is on record, and the same call goes on.
         """
         with self._at_work(self.open_order()) as work:
             check_digest(work, digest)
@@ -223,9 +221,10 @@ class Failover:
         with ExitStack() as held:
             journal = held.enter_context(held_journal(self.flow, target, self.owner, self.tick))
             yield Work(
-                flow=self.flow,
+                given=self.flow,
                 target=target,
                 pair=self.pair if order.mode is Mode.PLANNED else None,
+                reachable=self.pair,
                 order=order,
                 owner=self.owner,
                 journal=journal,
@@ -233,6 +232,7 @@ class Failover:
                 held=held,
                 repointers=self.repointers,
                 bootstrap=self.bootstrap,
+                connectors=self.connectors,
             )
 
     def _go(self, work: Work, word: Word, until: int) -> FailoverReport:
@@ -287,7 +287,7 @@ class Failover:
         failover = recorded.failover
         plan = None
         if failover is not None and failover.digest is not None:
-            plan = look(self.flow, self.pair.target, failover.order, record, self.tick, live=None)
+            plan = look(as_recorded(self.flow, record), self.pair.target, failover.order, record, self.tick, live=None)
         return FailoverReport(
             record=record,
             order=None if failover is None else failover.order,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from airflow_provider_mm2.mirror.recovery.from_connectors import take_from_connectors
 from airflow_provider_mm2.mirror.recovery.record import StepNote
 from airflow_provider_mm2.mirror.recovery.steps import FREEZE
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
@@ -13,6 +14,7 @@ from airflow_provider_mm2.mirror.state_model import ActiveSide
 
 def freeze(work: Work) -> Detail:
     """Shut the gate and fence; what the gate was is kept, for a rollback."""
+    taken = take_from_connectors(work)
     begun = work.journal.recorded.steps[FREEZE]
     before: Detail = {"active_side": work.record.active_side.value, "frozen": work.record.frozen}
     if _has_gate(begun):
@@ -20,7 +22,7 @@ def freeze(work: Work) -> Detail:
     work.journal.note(replace(begun, detail=before), gate_record=replace(work.record, frozen=True))
     fenced = fence_runs(work.flow, work.target, work.record, work.owner, work.tick)
     work.groups_writer()
-    return {**before, "fenced": fenced}
+    return {**before, **taken, "fenced": fenced}
 
 
 def _has_gate(note: StepNote) -> bool:

@@ -87,7 +87,7 @@ def _older(before: PartitionLedger, first: Segment) -> list[Segment]:
 
 def _began(before: PartitionLedger, place: Place) -> bool:
     """Whether a ledger maps all from where it began, of the topic that the place is of."""
-    return not before.entries[0].expired and before.latest.source_topic_id == place.source_topic.topic_id
+    return not before.entries[0].expired and before.latest.is_of(place.source_topic.topic_id)
 
 
 def _cut(segment: Segment, end: int) -> Segment:

@@ -20,11 +20,13 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.survey import check_facts
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.moments import show
+from airflow_provider_mm2.mirror.offsets.checkpointed import checkpointed_report
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.groups import show_groups
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
-from airflow_provider_mm2.mirror.offsets.standing import stored_report
+from airflow_provider_mm2.mirror.offsets.reading import Ledgers
+from airflow_provider_mm2.mirror.offsets.standing import compare_with_target, stored_report
 from airflow_provider_mm2.mirror.recovery.journal import Recorded
 from airflow_provider_mm2.mirror.recovery.moves import Plan, chosen, left_alone, move_of, topic_ends
 from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order
@@ -32,7 +34,7 @@ from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.moved import has_moved, read_moved
-from airflow_provider_mm2.mirror.state_model import ActiveSide, FlowRecord
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Engine, FlowRecord
 
 
 def find_record(flow: MirrorFlow, target: TargetCluster, tick: Tick) -> FlowRecord:
@@ -127,9 +129,8 @@ def look(
     :raises MirrorError: the target cannot be read.
     """
     ledgers = read_shards(target, flow.name, record.shards, tick)
-    stored = None if live is not None else stored_report(flow, target, record, ledgers, tick)
-    report = stored if live is None else show_groups(flow, live, tick=tick)
-    if not ledgers or report is None:
+    report = _report(flow, target, record, ledgers, tick, live=live)
+    if report is None or (not ledgers and record.engine is Engine.BOUNDED):
         raise NothingMirrored(flow=flow.name)
     moved = read_moved(target, flow.name, tick)
     positions = {
@@ -137,7 +138,8 @@ def look(
         for name, found in chosen(report, order).items()
         if name in order.groups or not has_moved(moved, name)
     }
-    _check_known(order, report, {part.topic for part in ledgers})
+    positions_on = {each.source.topic for found in report.positions.values() for each in found}
+    _check_known(order, report, {*positions_on, *(part.topic for part in ledgers)})
     maps = {part: OffsetMap.of(ledger) for part, ledger in ledgers.items()}
     groups = _moves_of(target, positions, maps, tick)
     return Plan(
@@ -146,6 +148,24 @@ def look(
         topics=tuple(end for end in topic_ends(ledgers) if not order.topics or end.topic in order.topics),
         warnings=(*report.warnings, *left_alone(groups.values())),
     )
+
+
+def _report(
+    flow: MirrorFlow,
+    target: TargetCluster,
+    record: FlowRecord,
+    ledgers: Ledgers,
+    tick: Tick,
+    *,
+    live: ClusterPair | None,
+) -> GroupsReport | None:
+    """Where the groups stand; without the source as the last run read them, or as connectors have checkpointed them."""
+    if live is not None:
+        return show_groups(flow, live, tick=tick)
+    if record.engine is Engine.BOUNDED:
+        return stored_report(flow, target, record, ledgers, tick)
+    found = checkpointed_report(flow, target, tick=tick)
+    return None if found is None else compare_with_target(target, found, tick)
 
 
 def _check_known(order: Order, report: GroupsReport, topics: Collection[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.errors import (
     GroupsIncomplete,
     GroupsStillActive,
@@ -13,11 +14,13 @@ from airflow_provider_mm2.mirror.errors import (
     SourceNotQuiet,
 )
 from airflow_provider_mm2.mirror.model import Progress, TopicPartition
+from airflow_provider_mm2.mirror.recovery.from_connectors import take_from_connectors
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.run import drain
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
+from airflow_provider_mm2.mirror.state_model import Engine
 
 TOLD = 20
 """Warnings in the record of a step."""
@@ -26,8 +29,7 @@ TOLD = 20
 def source_ends(work: Work) -> dict[TopicPartition, int]:
     """The log ends of all that the flow mirrors, open transactions counted, heartbeats left out: they never stop."""
     beats = mm2_topics.heartbeats_topic(naming.policy_of(work.flow))
-    ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
-    topics = work.source.describe_topics(sorted({part.topic for part in ledgers}))
+    topics = work.source.describe_topics(sorted(_mirrored(work)))
     parts = [
         TopicPartition(name, number)
         for name, info in topics.items()
@@ -35,6 +37,15 @@ def source_ends(work: Work) -> dict[TopicPartition, int]:
         for number in range(info.partitions)
     ]
     return {part: log.end for part, log in work.source.log_offsets(parts).items()} if parts else {}
+
+
+def _mirrored(work: Work) -> set[str]:
+    """Source topics that are mirrored: by the ledger, and while connectors mirror those that the flow selects."""
+    ledgers = read_shards(work.target, work.flow.name, work.record.shards, work.tick)
+    names = {part.topic for part in ledgers}
+    if work.record.engine is Engine.BOUNDED:
+        return names
+    return names | set(select_topics(work.flow, naming.policy_of(work.flow), work.source.list_topics()).topics)
 
 
 def see_quiet(work: Work) -> Detail:
@@ -83,9 +94,14 @@ def drain_source(work: Work) -> Detail:
     def say(progress: Progress) -> None:
         work.report(f"{progress.records:,} records mirrored, {progress.remaining:,} offsets to go")
 
+    taken = take_from_connectors(work)
     summary = drain(work.flow, work.both, tick=work.tick, report=say, owner=work.owner, lease=work.journal.lease)
     work.journal.open()  # the run wrote to the gate itself
-    detail: Detail = {"records": sum(part.records for part in summary.partitions), "seconds": round(summary.seconds, 3)}
+    detail: Detail = {
+        **taken,
+        "records": sum(part.records for part in summary.partitions),
+        "seconds": round(summary.seconds, 3),
+    }
     detail["warnings"] = list(summary.warnings[:TOLD])
     _check_all_read(work, detail)
     if work.order.is_whole:

@@ -79,7 +79,7 @@ def find_stranded(
 
 
 def _mirrored(ledger: PartitionLedger | None, info: TopicInfo) -> int:
-    is_known = ledger is not None and ledger.latest.source_topic_id == info.topic_id
+    is_known = ledger is not None and ledger.latest.is_of(info.topic_id)
     return ledger.latest.next_offset if ledger is not None and is_known else 0
 
 

@@ -40,7 +40,7 @@ def _exists(part: TopicPartition, topics: Mapping[str, TopicInfo]) -> bool:
 def _is_of(ledger: PartitionLedger, away: TopicInfo, home: TopicInfo | None) -> bool:
     """Whether a forward ledger is of both topics as they are now."""
     latest = ledger.latest
-    is_home = home is not None and latest.source_topic_id == home.topic_id
+    is_home = home is not None and latest.is_of(home.topic_id)
     return is_home and latest.target_topic_id == away.topic_id
 
 

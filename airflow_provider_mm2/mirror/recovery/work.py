@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, StateWriter, TargetCluster, Tick
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.offsets.entry import groups_writer
 from airflow_provider_mm2.mirror.recovery.journal import Journal
 from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
 from airflow_provider_mm2.mirror.recovery.steps import Mode
-from airflow_provider_mm2.mirror.state_model import FlowRecord
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,12 @@ Report = Callable[[str], None]
 PAUSE_S = 0.2
 
 
+def as_recorded(flow: MirrorFlow, record: FlowRecord) -> MirrorFlow:
+    """A flow with the engine that mirrors it by its record: of a failover's steps some change it."""
+    engine = Engine.BOUNDED if record.engine is Engine.BOUNDED else Engine.CONNECT
+    return flow if flow.engine == engine.value else flow.model_copy(update={"engine": engine.value})
+
+
 def now_ms() -> int:
     """The time, in milliseconds since 1970."""
     return int(time.time() * 1000)
@@ -37,14 +44,18 @@ def now_ms() -> int:
 class Work:
     """One attempt at a failover, the control lease held.
 
+    :param given: the flow as its file says.
     :param pair: both clusters; None where the source is not to be spoken to, and then nothing can.
+    :param reachable: the clusters, of which the source is not asked where it is not to be.
+    :param connectors: gives the way to the flow's connectors, where it may have some.
     :param report: told in a line what is being done.
     :param bootstrap: addresses of the clusters by alias, for repointers.
     """
 
-    flow: MirrorFlow
+    given: MirrorFlow
     target: TargetCluster
     pair: ClusterPair | None
+    reachable: ClusterPair
     order: Order
     owner: str
     journal: Journal
@@ -52,8 +63,14 @@ class Work:
     held: ExitStack
     repointers: tuple[Repointer, ...] = ()
     bootstrap: Mapping[str, str] = field(default_factory=dict)
+    connectors: Callable[[], FlowConnectors] | None = None
     _writer: StateWriter | None = field(default=None)
     _keep_groups: Tick | None = field(default=None)
+
+    @property
+    def flow(self) -> MirrorFlow:
+        """The flow, with the engine that mirrors it by its record."""
+        return self.given if self.journal.record is None else as_recorded(self.given, self.journal.record)
 
     @property
     def record(self) -> FlowRecord:

@@ -56,7 +56,7 @@ def rebase(ledger: PartitionLedger | None, place: Place) -> Rebased:
     if ledger is None:
         return _all_new((opening(place, FIRST_GENERATION, _next(-1, place)),), ())
     latest = ledger.latest
-    is_same_log = latest.source_topic_id == place.source_topic.topic_id
+    is_same_log = latest.is_of(place.source_topic.topic_id)
     is_same_log &= latest.target_topic_id == place.target_topic.topic_id
     sequence = _next(latest.sequence, place)
     if is_same_log and place.offset >= latest.next_offset:

@@ -54,7 +54,7 @@ class ConfluentPair:
     def copier(self, settings: CopierSettings) -> ConfluentCopier:
         """See :class:`ClusterPair`."""
         sending = _SENDINGS[self._delivery](self.target, settings)
-        return ConfluentCopier(source=self.source, target=self.target, settings=settings, sending=sending)
+        return ConfluentCopier(source=lambda: self.source, target=self.target, settings=settings, sending=sending)
 
     def turned(self) -> ConfluentPair:
         """See :class:`ClusterPair`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,12 @@ class ConfluentCopier:
     """See :class:`airflow_provider_mm2.mirror.clusters.ports.Copier`."""
 
     def __init__(
-        self, *, source: ConfluentCluster, target: ConfluentCluster, settings: CopierSettings, sending: Sending
+        self,
+        *,
+        source: Callable[[], ConfluentCluster],
+        target: ConfluentCluster,
+        settings: CopierSettings,
+        sending: Sending,
     ) -> None:
         self._source = source
         self._target = target
@@ -125,7 +130,7 @@ class ConfluentCopier:
 
     def _raise_silent(self) -> None:
         """The client says nothing of a topic that was deleted or a broker that is gone; asking tells."""
-        self._source.log_offsets(self._open)
+        self._source().log_offsets(self._open)
         waiting = tuple(
             f"{part} at {self._parts[part].position} of {self._parts[part].range.end}" for part in sorted(self._open)
         )
@@ -178,7 +183,7 @@ class ConfluentCopier:
             raise TopicDeleted(alias=self._target.alias, topic=name)
 
     def _too_large(self, tick: Tick) -> RecordTooLarge:
-        return find_too_large(self._source, self._target, list(self._parts.values()), tick)
+        return find_too_large(self._source(), self._target, list(self._parts.values()), tick)
 
     def see(
         self, progress: Mapping[TopicPartition, int], mapped_ends: Mapping[TopicPartition, int], tick: Tick
@@ -200,16 +205,16 @@ class ConfluentCopier:
     def _make_consumer(self) -> Consumer:
         config: dict[str, Any] = {
             **copy_reader_settings(
-                self._source.settings,
+                self._source().settings,
                 group=self._settings.progress_group,
                 max_record_bytes=self._settings.max_record_bytes,
             ),
-            "error_cb": self._source.admin.watch,
+            "error_cb": self._source().admin.watch,
         }
         try:
             return Consumer(config, logger=client_log)
         except (KafkaException, ValueError, TypeError) as error:
-            raise SettingRefused(alias=self._source.alias, problem=refusal(error)) from error
+            raise SettingRefused(alias=self._source().alias, problem=refusal(error)) from error
 
     def _consume(self) -> list[Message]:
         if self._consumer is None:
@@ -227,12 +232,12 @@ class ConfluentCopier:
 
     def _take(self, messages: list[Message]) -> int:
         """Send on what counts of a batch; how many bytes that were, about."""
-        self._source.admin.watch.raise_refused()
+        self._source().admin.watch.raise_refused()
         sent = 0
         for source, run in split_runs(messages, one_topic=self._one_topic):
             part = self._parts.get(source)
             if part is None:
-                raise_general(self._source.alias, run)
+                raise_general(self._source().alias, run)
             elif part.ended is None:
                 sent += self._take_run(part, run)
         self._mean_bytes = max(100, sent // len(messages)) if sent else self._mean_bytes
@@ -246,7 +251,7 @@ class ConfluentCopier:
             run, times, error = part.accept(run, times)
         size = self._send(part, run, times) if run else 0
         if error is not None:
-            raise_of_partition(self._source, part.range.source, part.position, error)
+            raise_of_partition(self._source(), part.range.source, part.position, error)
         if part.ended is not None and part.range.source in self._open:
             self._open.discard(part.range.source)
             if self._consumer is not None:
