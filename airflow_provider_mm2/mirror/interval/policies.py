@@ -21,7 +21,7 @@ from airflow_provider_mm2.mirror.errors import (
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.incident_model import Incident, IncidentKind
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, judge, place_at
-from airflow_provider_mm2.mirror.state.rebase import Rebased, rebase
+from airflow_provider_mm2.mirror.state.rebase import Rebased, begun_anew, rebase
 from airflow_provider_mm2.mirror.state_model import PartitionLedger
 
 
@@ -46,12 +46,20 @@ def decide(flow: MirrorFlow, facts: PartitionFacts, source_cluster_id: str, now_
     :param now_ms: when the facts were read.
     """
     decision = Decision(facts=facts, problem=judge(facts))
+    if decision.problem is None and facts.ledger is not None and not facts.ledger.latest.source_topic_id:
+        return _identified(flow, facts, facts.ledger, source_cluster_id)
     while decision.problem is not None:
         accepted = _accept(flow, decision, decision.problem, source_cluster_id, now_ms)
         if accepted is None:
             return decision
         decision = accepted
     return decision
+
+
+def _identified(flow: MirrorFlow, facts: PartitionFacts, ledger: PartitionLedger, source_cluster_id: str) -> Decision:
+    """Put on record which topic of the source it is: the ledger was begun when that could not be asked."""
+    rebased = begun_anew(ledger, place_at(facts, facts.progress, source_cluster_id, flow.delivery))
+    return Decision(facts=replace(facts, ledger=rebased.ledger), rebased=rebased)
 
 
 def _accept(

@@ -87,10 +87,9 @@ def stands_at(facts: PartitionFacts) -> int | None:
 
 def _is_same_log(facts: PartitionFacts) -> bool:
     latest = None if facts.ledger is None else facts.ledger.latest
-    return latest is not None and (latest.source_topic_id, latest.target_topic_id) == (
-        facts.source_topic.topic_id,
-        facts.target_topic.topic_id,
-    )
+    if latest is None or latest.target_topic_id != facts.target_topic.topic_id:
+        return False
+    return latest.is_of(facts.source_topic.topic_id)
 
 
 def judge_seed(given: SeedFacts, seed: Seed, *, now_ms: int) -> SeedRow:

@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
-from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
+from airflow_provider_mm2.mirror.state_model import FlowRecord, LedgerEntry, PartitionLedger
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
 
@@ -50,7 +50,7 @@ def mirror_of(
     of_source = {
         entry.topic
         for entry in latest
-        if source_topics is not None and _is_another(source_topics.get(entry.topic), entry.source_topic_id)
+        if source_topics is not None and not _is_of(source_topics.get(entry.topic), entry)
     }
     recreated = of_source | {
         entry.topic for entry in latest if _is_another(target_topics.get(entry.target_topic), entry.target_topic_id)
@@ -69,6 +69,10 @@ def mirror_of(
         recreated=frozenset(recreated),
         source_recreated=frozenset(of_source),
     )
+
+
+def _is_of(found: TopicInfo | None, entry: LedgerEntry) -> bool:
+    return found is not None and entry.is_of(found.topic_id)
 
 
 def _is_another(found: TopicInfo | None, recorded_id: str) -> bool:

@@ -24,7 +24,7 @@ def check_topics(pair: ClusterPair, part: Part) -> None:
     here, there = pair.source.describe_topics([source]).get(source), pair.target.describe_topics([target]).get(target)
     if here is None:
         raise TopicDeleted(alias=pair.source.alias, topic=source)
-    if here.topic_id != part.topic_ids[0]:
+    if part.topic_ids[0] not in ("", here.topic_id):
         ids = {"recorded_id": part.topic_ids[0], "found_id": here.topic_id}
         raise SourceTopicRecreated(topic=source, progress=part.end, **ids)
     records = 0 if part.offset_map is None else sum(part.offset_map.counts)

@@ -220,7 +220,7 @@ def _there(
 
 def _check_ids(ledger: PartitionLedger, source: TopicInfo, target: TopicInfo | None) -> None:
     latest = ledger.latest
-    if source.topic_id != latest.source_topic_id:
+    if not latest.is_of(source.topic_id):
         ids = {"recorded_id": latest.source_topic_id, "found_id": source.topic_id}
         raise SourceTopicRecreated(topic=latest.topic, progress=latest.next_offset, **ids)
     names = {"topic": latest.topic, "target_topic": latest.target_topic, "recorded_id": latest.target_topic_id}

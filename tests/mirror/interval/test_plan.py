@@ -12,6 +12,7 @@ from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.plan import PartitionFacts, check_named, check_selection, judge
+from airflow_provider_mm2.mirror.interval.policies import decide
 from airflow_provider_mm2.mirror.model import LogOffsets, Segment, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state_model import LedgerEntry, PartitionLedger
 from airflow_provider_mm2.mirror.topic_names import TOPIC_NAME_LIMIT
@@ -282,3 +283,17 @@ def test_shards_tile_the_partitions(shards: int, partitions: int) -> None:
     first = [naming.shard_of(part, shards) for part in parts]
     assert first == [naming.shard_of(part, shards) for part in parts]
     assert set(first) <= set(range(shards))
+
+
+def test_a_source_topic_that_could_not_be_asked() -> None:
+    """A ledger that was begun without the source is of whatever topic is there; the next run puts that on record."""
+    entry = replace(ENTRY, source_topic_id="", segments=(), records=0, first=100)
+    facts = replace(FACTS, ledger=PartitionLedger(entries=(entry,)))
+    decision = decide(flow(), facts, "C", 0)
+    assert (decision.problem, decision.rebased is not None) == (None, True)
+    found = decision.facts.ledger
+    assert found is not None
+    assert (found.latest.source_topic_id, found.latest.next_offset, found.latest.generation) == ("S1", 100, 2)
+    assert decide(flow(), decision.facts, "C", 0).rebased is None
+    foreign = replace(facts, visible=3)
+    assert isinstance(decide(flow(), foreign, "C", 0).problem, errors.ForeignWrites)
