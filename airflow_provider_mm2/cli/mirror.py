@@ -11,6 +11,8 @@ import pendulum
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from airflow_provider_mm2.cli.connect_standing import show_connect_standing
+from airflow_provider_mm2.cli.connections import connect_access
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -22,6 +24,10 @@ from airflow_provider_mm2.cli.output import (
     problem_lines,
     stderr,
 )
+from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
+from airflow_provider_mm2.mirror.connect.access import connectors_at
+from airflow_provider_mm2.mirror.connect.standing import connect_standing
+from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
 from airflow_provider_mm2.mirror.model import Progress as Standing
@@ -106,7 +112,7 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
     with failures_as_exit_codes(as_json), stop_on_signals():
         loaded = load(flow)
         with clusters(loaded) as pair:
-            document = flow_status(loaded, pair, tick=_no_tick).to_json()
+            document = _standing(loaded, pair)
     print_warnings(document["warnings"])
     if as_json:
         print_document(document)
@@ -114,7 +120,10 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         return
     if document["source_problem"]:
         stderr.print(f"the source does not answer: {document['source_problem']}", soft_wrap=True)
-    columns = ("topic", "partition", "progress", "source_end", "lag", "mirrored_through", "target_end")
+    if loaded.engine == "connect":
+        show_connect_standing(document)
+    at_least = ("at_least",) if document.get("connect_problem") else ()
+    columns = ("topic", "partition", "progress", *at_least, "source_end", "lag", "mirrored_through", "target_end")
     print_table(f"flow {loaded.name}, active side {document['active_side']}", document["partitions"], columns)
     rpo = document["rpo_s"]
     groups = document["groups"]
@@ -131,9 +140,18 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         typer.echo(f"on record since {incident['at']}: {incident['text']}")
     if len(incidents) > INCIDENTS_SHOWN:
         typer.echo(f"and {len(incidents) - INCIDENTS_SHOWN:,} before them; --json has all")
+    stops = "not mirrored" if loaded.engine == "connect" else "the next run would stop"
     for line in problem_lines(document["problems"]):
-        typer.echo(f"the next run would stop: {line}")
+        typer.echo(f"{stops}: {line}")
     _exit_with_problems(document)
+
+
+def _standing(flow: MirrorFlow, pair: ClusterPair) -> dict[str, Any]:
+    """What is told of a flow, by the engine that mirrors it."""
+    if flow.engine != "connect":
+        return flow_status(flow, pair, tick=_no_tick).to_json()
+    connectors = connectors_at(flow, access=connect_access(flow))
+    return connect_standing(flow, pair, connectors, tick=_no_tick).to_json()
 
 
 def _echo_delivery(document: dict[str, Any]) -> None:

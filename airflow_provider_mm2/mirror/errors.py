@@ -2058,6 +2058,17 @@ class ConnectLeftNothing(MirrorError):
 
 
 @dataclass(kw_only=True, eq=False)
+class ConnectIdle(MirrorError):
+    """Connectors of a flow, or their tasks, do not run, and have not failed."""
+
+    flow: str
+    waits: tuple[str, ...]
+    found: ClassVar[str] = "of the connectors of flow {flow!r} does not run: {waits}"
+    likely_cause: ClassVar[str] = "never put, paused or stopped by somebody, or the workers start or rebalance just now"
+    next_move: ClassVar[str] = "`mm2 connect {flow} put`, or `resume`; what MirrorMaker 2 copies waits until then"
+
+
+@dataclass(kw_only=True, eq=False)
 class ConnectFailed(MirrorError):
     """A connector, or a task of one, has failed, and Connect does not start it again by itself."""
 

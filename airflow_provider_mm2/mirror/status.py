@@ -26,7 +26,6 @@ from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.standing import stored_report
-from airflow_provider_mm2.mirror.offsets.translate import Translated
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.incidents import describe, incident_json, read_incidents
 from airflow_provider_mm2.mirror.state.ledger import read_shards
@@ -99,21 +98,11 @@ class FlowStatus:
                 for part in sorted((*self.ledger, *self.waiting))
             ],
             "rpo_s": self.rpo_s,
-            "groups": None if self.groups is None else self._groups(self.groups),
+            "groups": None if self.groups is None else self.groups.counts(),
             "source_problem": self.source_problem,
             "problems": [{"kind": type(error).__name__, "message": str(error)} for error in self.health.problems],
             "incidents": [incident_json(incident) for incident in self.incidents],
             "warnings": list(self.warnings),
-        }
-
-    def _groups(self, report: GroupsReport) -> dict[str, Any]:
-        every = [found for positions in report.positions.values() for found in positions]
-        rows = [found for found in every if found.target is not None and found.source_offset is not None]
-        return {
-            "as_of": show(report.as_of_ms),
-            "groups": len(report.positions),
-            "positions": len(rows),
-            "exact": sum(isinstance(found.position, Translated) and found.position.exact for found in rows),
         }
 
     def _waiting_row(self, part: TopicPartition) -> dict[str, Any]:

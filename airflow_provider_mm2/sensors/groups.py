@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class GroupCaughtUpSensor(FlowSensor):
     """Waits until a group on the target has fewer than so many mirrored records before it.
 
-    Records are counted exactly, by the flow's offset map; the target alone is asked. A partition that the group has no
+    Records are counted exactly, by the flow's offset map, or of a flow with ``engine: connect`` on the target itself
+    (beyond 10,000 of a partition its offsets); the target alone is asked. A partition that the group has no
     offset of counts with all its records.
 
     Gives the lag and the partitions with the largest.

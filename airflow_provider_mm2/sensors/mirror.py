@@ -23,6 +23,9 @@ class MirroredThroughSensor(FlowSensor):
     It asks the target alone, so it works when the source is gone. Without ``until`` and ``offsets`` it waits for the
     end of its own run: the data interval's, or the moment it was triggered for.
 
+    Of a flow with ``engine: connect`` it asks for the connectors' offsets, and the source; it fails for good once a
+    connector or task has failed.
+
     Gives how far each partition is mirrored.
 
     :param until: a time with a zone: what was stamped before it, and on the source by then, is mirrored. It may lie
@@ -60,6 +63,9 @@ class MirrorLagSensor(FlowSensor):
     Offsets are counted, of all partitions together: an upper bound of the records, since transactions' markers and
     compacted records have offsets, too. What an open transaction on the source holds back cannot be mirrored; it is
     told and does not count.
+
+    Of a flow with ``engine: connect`` the connectors' offsets are held against the source: markers and aborted records
+    before the next record to copy do not count. A connector or task that has failed fails the sensor for good.
 
     Gives the lag and the partitions with the largest.
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
-from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.conditions.condition import ConnectRunning
 from airflow_provider_mm2.mirror.conditions.finding import Finding
 from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import StatusReport
+from airflow_provider_mm2.mirror.connect.standing import source_logs
 from airflow_provider_mm2.mirror.errors import ConnectFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
@@ -48,13 +47,21 @@ def look_at_connectors(
     :raises MirrorError: somebody who has to be asked does not answer.
     """
     status = connectors.status(tick)
-    if status.failures:
-        raise ConnectFailed(flow=flow.name, failures=tuple(status.failures))
+    check_failures(flow, status)
     if status.waits or condition.until is None:
         return judge_running(condition, status, [])
     if condition.until > datetime.now(timezone.utc):
         return judge_running(condition, status, [], is_early=True)
     return judge_running(condition, status, reached(condition, flow, source, status.progress, tick))
+
+
+def check_failures(flow: MirrorFlow, status: StatusReport) -> None:
+    """Nothing has failed, which nobody would start again.
+
+    :raises ConnectFailed: a connector or task has, with its trace.
+    """
+    if status.failures:
+        raise ConnectFailed(flow=flow.name, failures=tuple(status.failures))
 
 
 def reached(
@@ -67,16 +74,16 @@ def reached(
     """How far each partition is: a record that is next and stamped at or after the time ends it, as in a run."""
     assert condition.until is not None  # noqa: S101 # asked for with a time only
     until_ms = to_ms(condition.until)
-    on_source = source.list_topics()
-    selected = select_topics(flow, naming.policy_of(flow), on_source).topics
-    names = [name for name in selected if not condition.topics or name in condition.topics]
-    parts = [TopicPartition(name, number) for name in sorted(names) for number in range(on_source[name])]
-    logs = source.log_offsets(parts)
+    logs = {
+        part: log
+        for part, log in source_logs(flow, source).items()
+        if not condition.topics or part.topic in condition.topics
+    }
     found: list[Reached] = []
-    for part in parts:
+    for part, log in logs.items():
         tick()
-        found.append(_reached(part, max(progress.get(part, 0), logs[part].start), logs[part], source, until_ms))
-    missing = sorted(set(condition.topics) - set(names))
+        found.append(_reached(part, max(progress.get(part, 0), log.start), log, source, until_ms))
+    missing = sorted(set(condition.topics) - {part.topic for part in logs})
     return found + [Reached(part=TopicPartition(name, 0), position=0, behind="not mirrored") for name in missing]
 
 

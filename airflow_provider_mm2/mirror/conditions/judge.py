@@ -11,7 +11,7 @@ from airflow_provider_mm2.mirror.group_model import GroupOffsets, GroupState
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show, to_ms
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
-from airflow_provider_mm2.mirror.offsets.positions import Mirror
+from airflow_provider_mm2.mirror.offsets.positions import Mirror, Topics
 from airflow_provider_mm2.mirror.state_model import LedgerEntry
 
 LISTED = 20
@@ -40,13 +40,13 @@ def judge_through(condition: MirroredThrough, entries: Entries, missing: Collect
     waits += [] if condition.until is None else _behind_time(timed, to_ms(condition.until))
     waits += _behind_offsets(condition, entries)
     met = not waits and bool(looked_at)
-    goal = " and ".join(_goals(condition))
+    goal = " and ".join(goals(condition))
     if met:
         text = f"mirrored through {goal} on {_count(looked_at, 'partition')}"
     elif not looked_at and not waits:
         text = f"not mirrored through {goal}: no partition is mirrored yet"
     else:
-        text = f"not mirrored through {goal} yet: {_some(waits)}"
+        text = f"not mirrored through {goal} yet: {some(waits)}"
     facts = {
         "partitions": len(looked_at),
         "waiting": len(waits),
@@ -73,7 +73,8 @@ def _absent(condition: MirroredThrough, entries: Entries, missing: Collection[To
     return sorted(due | {part for part in single - entries.keys() if part.topic in known})
 
 
-def _goals(condition: MirroredThrough) -> Iterable[str]:
+def goals(condition: MirroredThrough) -> Iterable[str]:
+    """What is waited for, for people."""
     if condition.until is not None:
         yield show(to_ms(condition.until))
     for topic, partition, offset in condition.offsets[:NAMED]:
@@ -129,11 +130,11 @@ def judge_lag(
     held = {part: log.end - log.stable for part, log in sorted(asked.items()) if log.end > log.stable}
     text = f"{total} offsets not mirrored yet on {_count(lags, 'partition')}, wanted: fewer than {condition.below}"
     if worst:
-        text += f" ({_some([f'{part}: {lags[part]}' for part in worst])})"
+        text += f" ({some([f'{part}: {lags[part]}' for part in worst])})"
     if held:
-        text += f"; open transactions hold back {_some([f'{count} more on {part}' for part, count in held.items()])}"
+        text += f"; open transactions hold back {some([f'{count} more on {part}' for part, count in held.items()])}"
     if unknown:
-        text += f"; the source has no {_some(unknown)}"
+        text += f"; the source has no {some(unknown)}"
     facts = {
         "lag": total,
         "partitions": len(lags),
@@ -149,25 +150,36 @@ def judge_caught_up(condition: GroupCaughtUp, found: GroupOffsets, mirror: Mirro
     A partition that it has no offset of counts with all its records, since nobody knows that it has read them. What
     came to the target otherwise, and records that have expired there, does not count.
     """
-    asked = _topics_asked(condition, found, mirror)
+    asked = topics_asked(condition, found, mirror.topics)
     maps = [each for each in mirror.maps.values() if each.source.topic in asked]
     before = {each.target: _records_before_it(each, found, mirror) for each in maps}
-    gone = sorted(asked & mirror.recreated)
-    unknown = sorted(set(condition.topics) - set(mirror.topics))
-    total = sum(before.values())
+    lacking = [*sorted(asked & mirror.recreated), *sorted(set(condition.topics) - set(mirror.topics))]
+    unknown = f"the map says nothing of {some(lacking)}" if lacking else ""
+    return judge_records_before(condition, found, before if asked else None, unknown)
+
+
+def judge_records_before(
+    condition: GroupCaughtUp, found: GroupOffsets, before: Mapping[TopicPartition, int] | None, unknown: str
+) -> Finding:
+    """Hold the records that a group has before it against a limit.
+
+    :param before: by partition of the target; None: the group has no offsets of mirrored topics.
+    :param unknown: of which topics that are asked for nothing can be told, and why; empty: of none.
+    """
     name = f"group {condition.group!r}"
-    if not asked:
+    if before is None:
         return Finding(met=False, text=f"{name} has no offsets of mirrored topics on the target")
+    total = sum(before.values())
     worst = sorted((part for part, count in before.items() if count), key=lambda part: (-before[part], part))
     uncommitted = [part for part in before if part not in found.offsets]
     text = f"{name} has {total} mirrored records before it on {_count(before, 'partition')}"
     text += f", wanted: fewer than {condition.below}"
     if worst:
-        text += f" ({_some([f'{part}: {before[part]}' for part in worst])})"
+        text += f" ({some([f'{part}: {before[part]}' for part in worst])})"
     if uncommitted:
         text += f"; it has no offset of {_count(uncommitted, 'partition')}"
-    if gone or unknown:
-        text += f"; the map says nothing of {_some(gone + unknown)}"
+    if unknown:
+        text += f"; {unknown}"
     facts = {
         "group": condition.group,
         "lag": total,
@@ -175,15 +187,15 @@ def judge_caught_up(condition: GroupCaughtUp, found: GroupOffsets, mirror: Mirro
         "uncommitted": len(uncommitted),
         "worst": [{**part._asdict(), "lag": before[part]} for part in worst[:LISTED]],
     }
-    return Finding(met=total < condition.below and not gone and not unknown, text=text, facts=facts)
+    return Finding(met=total < condition.below and not unknown, text=text, facts=facts)
 
 
-def _topics_asked(condition: GroupCaughtUp, found: GroupOffsets, mirror: Mirror) -> set[str]:
+def topics_asked(condition: GroupCaughtUp, found: GroupOffsets, topics: Topics) -> set[str]:
     """Source topics whose copies are looked at."""
     if condition.topics:
         return set(condition.topics)
     committed = {part.topic for part in (*found.offsets, *found.pending)}
-    return {source for source, (target, _) in mirror.topics.items() if target in committed}
+    return {source for source, (target, _) in topics.items() if target in committed}
 
 
 def _records_before_it(offset_map: OffsetMap, found: GroupOffsets, mirror: Mirror) -> int:
@@ -197,7 +209,7 @@ def judge_left(condition: GroupLeftSource, state: GroupState) -> Finding:
     name = f"group {condition.group!r}"
     facts = {"group": condition.group, "members": len(state.members), "exists": state.exists}
     if state.members:
-        text = f"{name} has {_count(state.members, 'member')} on the source: {_some(state.members)}"
+        text = f"{name} has {_count(state.members, 'member')} on the source: {some(state.members)}"
         return Finding(met=False, text=text, facts=facts)
     there = "nobody is in it" if state.exists else "the source does not know it any more"
     return Finding(met=True, text=f"{name} has left the source: {there}", facts=facts)
@@ -207,7 +219,7 @@ def _count(things: Collection[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _some(texts: Collection[str]) -> str:
+def some(texts: Collection[str]) -> str:
     """The first few, and how many more there are."""
     named = list(texts)[:NAMED]
     more = len(texts) - len(named)

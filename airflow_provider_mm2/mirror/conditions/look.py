@@ -26,11 +26,18 @@ from airflow_provider_mm2.mirror.conditions.judge import (
     judge_through,
     not_begun,
 )
+from airflow_provider_mm2.mirror.conditions.on_connect import look_at_group, look_at_progress
 from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
-from airflow_provider_mm2.mirror.errors import FlowNotPrepared, GroupUnknown, MirrorError, NotAConnectFlow, Stopped
+from airflow_provider_mm2.mirror.errors import (
+    FlowNotPrepared,
+    GroupUnknown,
+    MirrorError,
+    NotAConnectFlow,
+    RunsOnConnect,
+    Stopped,
+)
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupState
-from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.reading import read_mirror
 from airflow_provider_mm2.mirror.state.snapshot import read_snapshot
@@ -49,8 +56,10 @@ def look(
     """Whether a condition is met now.
 
     ``MirroredThrough`` and ``GroupCaughtUp`` ask the target alone, ``LagBelow`` both, ``GroupLeftSource`` the source,
-    ``ConnectRunning`` the Connect cluster and, for a time, the source.
+    ``ConnectRunning`` the Connect cluster and, for a time, the source. Of a flow with ``engine: connect`` the first and
+    ``LagBelow`` ask the Connect cluster and the source.
 
+    :raises RunsOnConnect: connectors have to be asked, and are not given.
     :param connectors: of a flow with ``engine: connect``.
     :param stop: ends it within a second, or when the cluster's answer under way has come.
     :raises Stopped: it was asked to.
@@ -68,7 +77,8 @@ def look(
         if connectors is None:
             raise NotAConnectFlow(flow=flow.name)
         return look_at_connectors(condition, flow, pair.source, connectors, tick)
-    check_engine(flow)
+    if flow.engine == "connect":
+        return _look_on_connect(condition, flow, pair, tick, connectors)
     try:
         if isinstance(condition, MirroredThrough):
             return _look_through(condition, flow, pair, tick)
@@ -108,6 +118,20 @@ def watch(
 def pause_s(for_s: float, every_s: float) -> float:
     """Time between two looks: a condition that has to hold for a time is looked at ten times in it."""
     return min(every_s, max(0.1, for_s / 10)) if for_s else every_s
+
+
+def _look_on_connect(
+    condition: MirroredThrough | LagBelow | GroupCaughtUp,
+    flow: MirrorFlow,
+    pair: ClusterPair,
+    tick: Tick,
+    connectors: FlowConnectors | None,
+) -> Finding:
+    if isinstance(condition, GroupCaughtUp):
+        return look_at_group(condition, flow, pair, tick)
+    if connectors is None:
+        raise RunsOnConnect(flow=flow.name)
+    return look_at_progress(condition, flow, pair.source, connectors, tick)
 
 
 def _look_through(condition: MirroredThrough, flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> Finding:

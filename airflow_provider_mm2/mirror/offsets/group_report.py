@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.errors import GroupsIncomplete
 from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.commit import GroupOutcome, Outcome
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
 from airflow_provider_mm2.mirror.offsets.translate import Translated
@@ -57,6 +58,17 @@ class GroupsReport:
     def failed(self) -> tuple[str, ...]:
         """Groups that could not be read or written."""
         return tuple(name for name, found in self.outcomes.items() if found.outcome is Outcome.FAILED)
+
+    def counts(self) -> dict[str, Any]:
+        """How many groups and positions on mirrored topics there are, and how many of those are exact."""
+        every = [found for positions in self.positions.values() for found in positions]
+        rows = [found for found in every if found.target is not None and found.source_offset is not None]
+        return {
+            "as_of": show(self.as_of_ms),
+            "groups": len(self.positions),
+            "positions": len(rows),
+            "exact": sum(isinstance(found.position, Translated) and found.position.exact for found in rows),
+        }
 
     def raise_incomplete(self) -> None:
         """Say that some groups failed, once all others are done.

@@ -142,6 +142,10 @@ class OffsetSyncStore:
         syncs = self._syncs.get(source)
         return None if syncs is None else syncs.at_or_below(offset)
 
+    def latest(self) -> dict[TopicPartition, OffsetSync]:
+        """The newest sync of each partition."""
+        return {part: syncs.latest for part, syncs in self._syncs.items()}
+
     def behind(self) -> frozenset[TopicPartition]:
         """Partitions that are mirrored again and have not come to where they were.
 

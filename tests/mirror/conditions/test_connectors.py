@@ -95,7 +95,7 @@ def test_running_is_enough_without_a_time() -> None:
 
 
 def test_each_engine_has_its_conditions() -> None:
-    """A flow that runs mirror has no connectors to wait for, and one that connectors mirror never has a ledger."""
+    """A flow that runs mirror has no connectors to wait for; of one that connectors mirror they have to be asked."""
     world = GroupWorld()
     with pytest.raises(NotAConnectFlow):
         look(ConnectRunning(), world.flow, world.pair, stop=Event())
