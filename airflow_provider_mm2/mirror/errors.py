@@ -2161,9 +2161,12 @@ class NothingToVerify(MirrorError):
     flow: str
     problem: str
     found: ClassVar[str] = "nothing of flow {flow!r} can be compared: {problem}"
-    likely_cause: ClassVar[str] = "no run of the flow has finished, or another tool mirrors its topics"
+    likely_cause: ClassVar[str] = (
+        "no run of the flow has finished, its connectors have not begun, or another tool mirrors it"
+    )
     next_move: ClassVar[str] = (
-        "run `mm2 run {flow}` first; `mm2 verify {flow} --by-order` judges what another tool has mirrored"
+        "run `mm2 run {flow}` first, with engine: connect look at `mm2 connect {flow} status`; "
+        "`mm2 verify {flow} --by-order` judges what another tool has mirrored"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 
 from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
+from airflow_provider_mm2.hooks.connect import flow_connectors
 from airflow_provider_mm2.mirror.errors import ArgumentRefused
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.operators.arguments import names, switch, text
@@ -28,6 +29,8 @@ EVERY_LINES = 5
 
 class VerifyMirrorOperator(FlowTask):
     """Compare every record of a mirrored range with its copy; fail for good where something is not as it should be.
+
+    A flow with ``engine: connect`` is compared by order, up to where its connectors are.
 
     Nothing is written, and runs may go on meanwhile: what was mirrored when it began is compared. Returns a bounded
     summary, which is in XCom under ``verified`` also when the task fails: counts, digests, and the first mismatches,
@@ -104,8 +107,9 @@ class VerifyMirrorOperator(FlowTask):
             sample=_number("sample", self.sample),
             seed=_number("seed", self.seed),
         )
+        connectors = flow_connectors(flow)
         with closing(connect_pair(flow, pair_settings(flow), self.stop)) as pair:
-            return verify_flow(flow, pair, order, tick=stopper(self.stop), report=self._log)
+            return verify_flow(flow, pair, order, tick=stopper(self.stop), report=self._log, connectors=connectors)
 
     def _log(self, progress: Progress) -> None:
         self._reports += 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.mirror.connect_settings import ConnectSettings
 from airflow_provider_mm2.operators import verify
 from airflow_provider_mm2.operators.verify import VerifyMirrorOperator
 from airflow_provider_mm2.version_compat import AirflowFailException
@@ -47,6 +48,15 @@ def test_a_fault_fails_for_good(world: VerifyWorld) -> None:
     summary = context["ti"].pushed["verified"]
     assert (summary["found"], summary["mismatches"][0]["target_offset"]) == (1, 51)
     assert "secret" not in json.dumps(summary)
+
+
+def test_of_a_flow_that_connectors_mirror(world: VerifyWorld) -> None:
+    """It is compared by order; that Connect did not answer, so all was due, is a warning."""
+    update = {"engine": "connect", "connect": ConnectSettings(url="http://127.0.0.1:1")}
+    world.flow = world.flow.model_copy(update=update)
+    result = verified(world)
+    assert (result["records"], result["found"], result["mode"]) == (100, 0, "order")
+    assert "is missed: GET http://127.0.0.1:1" in result["warnings"][0]
 
 
 def test_arguments_from_templates(world: VerifyWorld) -> None:

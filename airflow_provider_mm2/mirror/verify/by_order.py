@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from airflow_provider_mm2.mirror.model import Columns
 from airflow_provider_mm2.mirror.verify.apart import WINDOWS, Compared, Window, find_end, tell
 from airflow_provider_mm2.mirror.verify.cursor import Cursor
 from airflow_provider_mm2.mirror.verify.findings import Kind, Side, first_difference
@@ -31,13 +32,23 @@ class OrderWalk:
 
     :param matched: the source offset behind the last record that was the same, or the first one.
     :param offset_at: where a head that retention took on the other side ends, about.
+    :param due: source offset from which on records may not be copied yet; None: all are due. ``pending`` counts those.
     """
 
-    def __init__(self, compared: Compared, strangers: Strangers, matched: int, offset_at: OffsetAt) -> None:
+    def __init__(
+        self,
+        compared: Compared,
+        strangers: Strangers,
+        matched: int,
+        offset_at: OffsetAt,
+        due: int | None = None,
+    ) -> None:
         self._compared = compared
         self._strangers = strangers
         self.matched = matched
         self._offset_at = offset_at
+        self._due = due
+        self.pending = 0
         self._is_begun = compared.tally.records > 0
         self._is_over = False
 
@@ -128,14 +139,20 @@ class OrderWalk:
         strays, first, end, records = self._compared.strays, source.offset, source.offset or 0, 0
         may_be_elsewhere = strays.has_extra
         while source.count:
-            for columns in source.take(source.count):
+            for columns in map(self._that_are_due, source.take(source.count)):
                 self._compared.source_alone(columns)
                 for place, row in enumerate(columns.rows() if may_be_elsewhere else ()):
                     follows, offset = records + place > 0, columns.start + place
                     strays.lose(row, offset, kind=Kind.TAIL_MISSING, detail=BEHIND, follows=follows)
                 end, records = columns.end, records + len(columns)
-        if first is not None and not may_be_elsewhere:
+        if first is not None and records and not may_be_elsewhere:
             strays.add(Kind.TAIL_MISSING, source=(first, end), records=records, detail=BEHIND)
+
+    def _that_are_due(self, columns: Columns) -> Columns:
+        """Those of some records that have to be on the target; the others are counted."""
+        count = len(columns) if self._due is None else min(len(columns), max(0, self._due - columns.start))
+        self.pending += len(columns) - count
+        return columns.slice(0, count)
 
     def _beyond(self, target: Cursor) -> None:
         """Judge what the target has behind the source's end, window by window."""

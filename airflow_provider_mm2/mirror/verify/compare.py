@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
-from airflow_provider_mm2.mirror.errors import ArgumentRefused, OptionMissing, OptionsDisagree
+from airflow_provider_mm2.mirror.connect.connectors import Part
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
+from airflow_provider_mm2.mirror.connect.report import MISSING
+from airflow_provider_mm2.mirror.errors import (
+    ArgumentRefused,
+    EndpointRefused,
+    EndpointTooSlow,
+    EndpointUnreachable,
+    OptionMissing,
+    OptionsDisagree,
+)
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.verify.behind import tell_behind
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
@@ -18,7 +29,7 @@ from airflow_provider_mm2.mirror.verify.report import VerifyReport
 from airflow_provider_mm2.mirror.verify.resume import EVERY_S, Memory
 from airflow_provider_mm2.mirror.verify.sampling import judged
 from airflow_provider_mm2.mirror.verify.scope import Scope, VerifyOrder, scope_by_map
-from airflow_provider_mm2.mirror.verify.scope_by_order import scope_by_order
+from airflow_provider_mm2.mirror.verify.scope_by_order import Copied, scope_by_order
 
 
 def verify_flow(
@@ -30,18 +41,24 @@ def verify_flow(
     report: Report = no_report,
     resume: Path | None = None,
     every_s: float = EVERY_S,
+    connectors: FlowConnectors | None = None,
 ) -> VerifyReport:
     """Compare what a flow has mirrored with what it was mirrored from.
 
+    Of a flow with ``engine: connect`` there is no map, so it is compared by order, up to where the connectors are.
+
     :param resume: a file to remember in how far it is, and to go on from where it is there already.
     :param every_s: how often that file is written at most.
+    :param connectors: of such a flow; where Connect does not answer, all that the source holds is due.
     :raises OptionsDisagree: what is asked for does not go together.
     :raises OptionMissing: a seed is given without a sample.
     :raises MirrorError: it cannot be compared; see ``scope_by_map``, ``scope_by_order`` and ``Memory``.
     """
     began = time.monotonic()
     _check(order, resume)
-    scope = scope_by_order(flow, pair, order) if order.by_order else scope_by_map(flow, pair, order, tick)
+    copied, told = _copied(connectors, tick) if flow.engine == "connect" else (None, ())
+    order = replace(order, by_order=order.by_order or flow.engine == "connect")
+    scope = scope_by_order(flow, pair, order, copied) if order.by_order else scope_by_map(flow, pair, order, tick)
     if order.sample is not None:
         return _sampled(flow, scope, order, Comparison(pair, tick, report), began)
     memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)
@@ -54,9 +71,24 @@ def verify_flow(
         mode="order" if order.by_order else "map",
         results=results,
         absent=scope.absent,
-        warnings=(*scope.warnings, *comparison.warnings, *behind),
+        warnings=(*told, *scope.warnings, *comparison.warnings, *behind),
         seconds=time.monotonic() - began,
     )
+
+
+def _copied(connectors: FlowConnectors | None, tick: Tick) -> tuple[Copied | None, tuple[str, ...]]:
+    """How far the connectors are; or that nobody knows, so that what they have not copied yet counts as missing."""
+    problem = "they were not asked"
+    if connectors is not None:
+        try:
+            status = connectors.status(tick)
+            missing = [each.name for each in status.connectors if each.part is Part.SOURCE and each.state == MISSING]
+            if not missing:
+                return status.progress, ()
+            problem = f"there is no connector {missing[0]}"
+        except (EndpointUnreachable, EndpointTooSlow, EndpointRefused) as error:
+            problem = error.first_line
+    return None, (f"how far the connectors are is not known, so what they have not copied yet is missed: {problem}",)
 
 
 def _check(order: VerifyOrder, resume: Path | None) -> None:

@@ -156,7 +156,9 @@ class Comparison:
             source, target = Cursor(ours), Cursor(theirs)
             cursors.append(source)
             if part.offset_map is None:
-                self._order_walk(part, compared, at).run(source, target)
+                by_order = self._order_walk(part, compared, at)
+                by_order.run(source, target)
+                self._tell_pending(part, by_order.pending)
             else:
                 walk = self._map_walk(part, part.offset_map, compared, at)
                 walk.run(source, target)
@@ -215,9 +217,15 @@ class Comparison:
             cluster, place = self._place(part, side)
             return cluster.offsets_at({place: moment_ms})[place]
 
-        walk = OrderWalk(compared, self._strangers(part, compared), at.matched, offset_at)
+        walk = OrderWalk(compared, self._strangers(part, compared), at.matched, offset_at, part.due)
         compared.checkpoint = lambda here, there: self._note(part, compared, (here, there, walk.matched), at.stand)
         return walk
+
+    def _tell_pending(self, part: Part, records: int) -> None:
+        if records:
+            self.warnings.append(
+                f"{part.source}: {records:,} record(s) at its end were not copied yet, and are not missed"
+            )
 
     def _note(
         self, part: Part, compared: Compared, places: tuple[int | None, int | None, int | None], stand: MapStand

@@ -23,7 +23,7 @@ from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.verify.part_state import StateRow
 from airflow_provider_mm2.mirror.verify.scope import Part, VerifyOrder
 
-VERSION = 3
+VERSION = 4
 EVERY_S = 1.0
 
 _Offset = Annotated[int, Field(ge=0)]
@@ -40,12 +40,13 @@ class _PartRow(TypedDict):
     target_start: _Offset
     target_end: _Offset
     expired: _Offset
+    due: _Offset | None
 
 
 _PARTS = TypeAdapter(list[_PartRow])
 _STATES = TypeAdapter(dict[str, StateRow])
 
-_RANGE = ("start", "end", "target_start", "target_end", "expired")
+_RANGE = ("start", "end", "target_start", "target_end", "expired", "due")
 
 
 class Memory:

@@ -64,6 +64,7 @@ class Part:
     :param compacted: sides whose topic is compacted.
     :param topic_ids: of source and target.
     :param expired: records of which the ledger says that both they and their place in the map have expired.
+    :param due: source offset below which all has to be on the target; what follows may not be copied yet. None: all.
     :param repeats: written at least once, so that copies may be there again.
     :param turned: on a way home, incidents of the flow that went the other way, whose source is our target.
     """
@@ -79,6 +80,7 @@ class Part:
     compacted: frozenset[Side]
     topic_ids: tuple[str, str]
     expired: int = 0
+    due: int | None = None
     repeats: bool = False
     incidents: Sequence[Incident] = ()
     turned: Sequence[Incident] = ()

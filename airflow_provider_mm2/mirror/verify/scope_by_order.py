@@ -13,19 +13,24 @@ from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.verify.findings import Kind, Mismatch
 from airflow_provider_mm2.mirror.verify.scope import Part, Scope, VerifyOrder, check_named, read_facts
 
+Copied = Mapping[TopicPartition, int]
+"""The next source offset to copy, by partition, as whoever copies has it; what is not named has not begun."""
 
-def scope_by_order(flow: MirrorFlow, pair: ClusterPair, order: VerifyOrder) -> Scope:
+
+def scope_by_order(flow: MirrorFlow, pair: ClusterPair, order: VerifyOrder, copied: Copied | None = None) -> Scope:
     """The topics of a flow as its replication policy names them on the target; nothing that is recorded is asked.
 
     The source's ends are read after the target's: so whatever lies below those had its original there.
 
+    :param copied: read before, so that all of it is on the target by now; None: nobody knows, and all is due.
     :raises OptionsDisagree: a range or a sample is asked for, which nobody can place on the target without a map.
     :raises NotOfTheFlow: a topic is named that the flow does not select.
     :raises NothingToVerify: none of the topics is on the target.
     """
     if order.since is not None or order.until is not None or order.sample is not None:
         problem = "without a map nobody knows where a part of the source lies on the target"
-        raise OptionsDisagree(options=("--by-order", "--from, --to or --sample"), problem=problem)
+        why = "--by-order" if flow.engine == "bounded" else f"engine: {flow.engine}"
+        raise OptionsDisagree(options=(why, "--from, --to or --sample"), problem=problem)
     selected = select_topics(flow, naming.policy_of(flow), pair.source.list_topics()).topics
     check_named(flow.name, selected.keys(), order.topics)
     wanted = {name: there for name, there in selected.items() if not order.topics or name in order.topics}
@@ -42,7 +47,8 @@ def scope_by_order(flow: MirrorFlow, pair: ClusterPair, order: VerifyOrder) -> S
         pairs |= {TopicPartition(name, n): TopicPartition(wanted[name], n) for n in range(min(info.partitions, there))}
         problem = f"there is no topic {wanted[name]}" if target is None else f"{wanted[name]} has {there} partition(s)"
         alone |= {TopicPartition(name, n): problem for n in range(there, info.partitions)}
-    return Scope(parts=_parts(pair, pairs, sources, targets), absent=_absent(pair.source, alone))
+    due = alone if copied is None else {part: problem for part, problem in alone.items() if part in copied}
+    return Scope(parts=_parts(pair, pairs, sources, targets, copied), absent=_absent(pair.source, due))
 
 
 def _absent(source: ClusterReader, parts: Mapping[TopicPartition, str]) -> tuple[Mismatch, ...]:
@@ -67,6 +73,7 @@ def _parts(
     pairs: Mapping[TopicPartition, TopicPartition],
     sources: Mapping[str, TopicInfo],
     targets: Mapping[str, TopicInfo],
+    copied: Copied | None,
 ) -> tuple[Part, ...]:
     facts = read_facts(pair, pairs)
     return tuple(
@@ -81,6 +88,7 @@ def _parts(
             starts=facts.starts(source, target),
             compacted=facts.compacted_sides(source, target),
             topic_ids=(sources[source.topic].topic_id, targets[target.topic].topic_id),
+            due=None if copied is None else copied.get(source, 0),
         )
         for source, target in sorted(pairs.items())
     )

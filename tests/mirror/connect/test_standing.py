@@ -29,8 +29,12 @@ def seen(stage: ConnectStage, condition: Condition) -> bool:
 
 @pytest.mark.broker
 def test_from_running_to_paused_and_on(stage: ConnectStage) -> None:
-    """Status, sensors and groups of one flow: while it runs, paused with records left, and caught up."""
+    """Status, sensors, verification and groups of one flow: while it runs, paused with records left, and caught up."""
     stage.lab.commit_offsets(Side.SOURCE, stage.topic, {stage.source: 4})
+    assert (
+        f"can be compared: not on the target: {stage.target.topic}\n"
+        in stage.call("verify", code=4)["error"]["message"]
+    )
     stage.mm2("put", "--apply")
     stage.await_mirrored(10)
     stage.await_running()
@@ -59,9 +63,15 @@ def test_from_running_to_paused_and_on(stage: ConnectStage) -> None:
         False,
         False,
     ]
+    verified = stage.call("verify")
+    assert (verified["mode"], verified["records"], verified["mismatches"]) == ("order", 10, [])
+    assert verified["warnings"] == [f"{stage.source}: 5 record(s) at its end were not copied yet, and are not missed"]
     stage.mm2("resume")
     stage.await_mirrored(15)
     until(lambda: all(seen(stage, each) for each in behind), "what is waited for")
+    assert (stage.call("verify")["records"], stage.call("verify")["warnings"]) == (15, [])
+    stage.lab.produce(Side.TARGET, stage.target, *messages(1, first=900))
+    assert [each["kind"] for each in stage.call("verify", code=1)["mismatches"]] == ["foreign"]
 
 
 @pytest.fixture

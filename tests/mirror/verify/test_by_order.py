@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import NothingToVerify, NotOfTheFlow, OptionsDisagree
 from airflow_provider_mm2.mirror.verify import apart, by_order
+from airflow_provider_mm2.mirror.verify.comparison import Comparison, no_report
+from airflow_provider_mm2.mirror.verify.resume import Memory
+from airflow_provider_mm2.mirror.verify.scope import VerifyOrder
+from airflow_provider_mm2.mirror.verify.scope_by_order import scope_by_order
 from tests.fakes.log import Message, Outcome
 from tests.mirror.offsets.group_world import BASE_MS
-from tests.mirror.verify.verify_world import COPY, VerifyWorld, message, told
+from tests.mirror.verify.verify_world import COPY, ORDERS, VerifyWorld, message, told
 
 
 @pytest.fixture
@@ -197,3 +203,45 @@ def test_what_needs_a_map(world: VerifyWorld) -> None:
     for order in ({"since": 3}, {"until": 3}, {"sample": 3}):
         with pytest.raises(OptionsDisagree, match="without a map"):
             world.verify(by_order=True, **order)
+
+
+@pytest.mark.parametrize(("due", "missed"), [(250, []), (280, [("tail missing", 250, None, 30)]), (None, None)])
+def test_what_is_not_copied_yet(world: VerifyWorld, due: int | None, missed: Any) -> None:
+    """Behind what whoever copies has copied nothing is missed, and it is told; what lies before it is."""
+    world.plant(lambda records: records[:250])
+    order = VerifyOrder(by_order=True)
+    copied = None if due is None else {ORDERS: due}
+    (part,) = scope_by_order(world.flow, world.pair, order, copied).parts
+    comparison = Comparison(world.pair, no_tick, no_report)
+    result = comparison.whole(part)
+    assert told(result.findings.listed) == ([("tail missing", 250, None, 50)] if missed is None else missed)
+    left = 0 if due is None else 300 - due
+    said = f"orders-0: {left} record(s) at its end were not copied yet, and are not missed"
+    assert (comparison.warnings, result.tally.records) == ([said] if left else [], 300 - left)
+
+
+def test_a_comparison_that_goes_on(world: VerifyWorld, tmp_path: Path) -> None:
+    """What was due when it began is what counts to its end: it is held against the target's end of that time."""
+    order, file = VerifyOrder(by_order=True), tmp_path / "resume.json"
+    first, later = (scope_by_order(world.flow, world.pair, order, {ORDERS: due}).parts for due in (250, 300))
+    Memory(file, "f", order).begin(first)
+    assert [part.due for part in Memory(file, "f", order).begin(later)] == [250]
+
+
+def test_a_topic_that_is_not_copied_yet(world: VerifyWorld) -> None:
+    """One that whoever copies has not begun is not missed."""
+    world.pair.us.create_topic("orders-new")
+    world.produce(5, topic="orders-new")
+    order = VerifyOrder(by_order=True)
+    assert len(scope_by_order(world.flow, world.pair, order).absent) == 1
+    assert scope_by_order(world.flow, world.pair, order, {ORDERS: 300}).absent == ()
+
+
+def test_a_flow_that_connectors_mirror(world: VerifyWorld) -> None:
+    """It has no map, so it is compared by order; without Connect all is due, and that is told."""
+    world.flow = world.flow.model_copy(update={"engine": "connect"})
+    report = world.verify()
+    assert (report.mode, report.count, report.records) == ("order", 0, 300)
+    assert report.warnings[0].startswith("how far the connectors are is not known, so what they have not copied yet is")
+    with pytest.raises(OptionsDisagree, match="engine: connect"):
+        world.verify(sample=1)
