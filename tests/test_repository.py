@@ -98,6 +98,7 @@ def test_functions_are_short() -> None:
     ] == []
 
 
+@pytest.mark.thorough
 def test_every_test_says_what_it_holds() -> None:
     """Each test has a docstring, and it is a sentence."""
     assert [
@@ -113,6 +114,7 @@ def _is_sentence(docstring: str | None) -> bool:
     return docstring is not None and docstring.split("\n\n")[0].rstrip()[-1] in ".:?!"
 
 
+@pytest.mark.thorough
 def test_tests_wait_for_something() -> None:
     """No test sleeps for a time: it asks again and again, with a deadline."""
     assert [
@@ -146,6 +148,7 @@ def test_no_test_is_left_out() -> None:
     assert found == LEFT_OUT_FOR_A_REASON.keys()
 
 
+@pytest.mark.thorough
 def test_names_no_registry() -> None:
     """Where packages, jars and images come from is the machine's own setting."""
     assert [

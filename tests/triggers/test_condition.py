@@ -205,6 +205,7 @@ async def beside_a_sleeper(*triggers: ConditionTrigger, for_s: float) -> float:
     return await sleeper
 
 
+@pytest.mark.thorough
 def test_twenty_triggers_do_not_block_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """K58: every look blocks for a second in its thread, and the sleeper on the loop is on time."""
     nothing = Event()

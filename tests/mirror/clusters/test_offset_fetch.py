@@ -60,6 +60,7 @@ def test_a_child_that_dies_is_asked_again(fetcher: OffsetFetcher) -> None:
     assert found["a"] != found["once"]
 
 
+@pytest.mark.thorough
 def test_a_child_that_dies_again_and_again(fetcher: OffsetFetcher) -> None:
     """In the end that group alone is left out, within the time that was given; a later question is answered."""
     began = time.monotonic()

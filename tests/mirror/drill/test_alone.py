@@ -32,6 +32,8 @@ from tests.mirror.drill.game_world import GameWorld
 from tests.mirror.drill.test_traces import DyingPair, Life, run_drill, world_with_rules
 from tests.mirror.offsets.group_world import Killed
 
+pytestmark = pytest.mark.thorough
+
 PART = TopicPartition("orders", 0)
 JOURNAL, LEASE = "mm2-drill.f.internal", "mm2.f.drill.lease"
 HELD: tuple[Callable[..., Any], ...] = (run_drill, GameWorld.game_day)

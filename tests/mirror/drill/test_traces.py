@@ -126,6 +126,7 @@ def replace_name(rule: TopicAcl, name: str) -> TopicAcl:
 
 
 @pytest.mark.parametrize("failback", [False, True])
+@pytest.mark.thorough
 def test_no_trace(*, failback: bool) -> None:
     """Topics, groups and access rules of both clusters are after a drill what they were before."""
     world = world_with_rules()
@@ -149,6 +150,7 @@ def test_lines_that_worry_nobody() -> None:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.thorough
 def test_killed_at_every_change(*, after: bool) -> None:
     """Wherever a drill dies, after the next one all topics, groups and access rules are what they were before."""
     life = Life()

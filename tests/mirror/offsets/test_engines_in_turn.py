@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from airflow_provider_mm2.mirror.errors import ClusterUnreachable, ConnectLeftNo
 from airflow_provider_mm2.mirror.offsets.seed import Seed
 from airflow_provider_mm2.mirror.run import seed_progress
 from tests.mirror.offsets.mm2_world import SOURCE, TARGET, Mm2World
+
+pytestmark = pytest.mark.thorough
 
 
 @given(st.data())

@@ -334,6 +334,7 @@ def test_groups_at_one_place_share_a_search() -> None:
 
 
 @given(st.data())
+@pytest.mark.thorough
 def test_never_skips_and_exact_is_exact(data: st.DataObject) -> None:
     """Whatever was written, copied, copied again and compacted: no unread record is skipped, and exact is exact.
 

@@ -173,6 +173,7 @@ def test_foreign(world: VerifyWorld) -> None:
 
 
 @pytest.mark.parametrize("shift", ["", "dropped", "doubled"])
+@pytest.mark.thorough
 def test_foreign_behind_the_end(world: VerifyWorld, shift: str) -> None:
     """Records behind the mirrored end that nobody knows are foreign, as they are for the next run."""
     edits = {"": slice(0, 0), "dropped": slice(20, 21), "doubled": slice(0, 0)}

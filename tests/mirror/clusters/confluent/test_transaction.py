@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.errors import TransactionFailed
 
 
+@pytest.mark.thorough
 def test_deliveries_that_are_never_told() -> None:
     """They are waited for no longer than the transaction may live; a topic deleted in a copy once held one for ever."""
     with socket.create_server(("127.0.0.1", 0)) as server:

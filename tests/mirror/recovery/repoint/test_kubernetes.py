@@ -65,6 +65,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         yield Stage(kubeconfig, cluster)
 
 
+@pytest.mark.thorough
 def test_forth_and_back(stage: Stage) -> None:
     """The values, then a rollout of each workload; undone in the same order, so that the old values are read anew."""
     made, note = repointer(**stage.item), Noted()

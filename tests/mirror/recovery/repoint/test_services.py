@@ -31,6 +31,8 @@ from tests.mirror.recovery.repoint.server import (
     serving,
 )
 
+pytestmark = pytest.mark.thorough
+
 SECRET = "hunter2-of-orders"  # noqa: S105 # planted, to be looked for
 TEXT = json.dumps({"kafka": {"bootstrap": US, "n": 1.5}, "topic": "orders", "on": {"side": "us"}}, indent=3)
 
