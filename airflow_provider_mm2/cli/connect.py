@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connect_access, connection_settings
+from airflow_provider_mm2.cli.connections import connect_access, wanted_here
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -18,8 +18,7 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
-from airflow_provider_mm2.mirror.clusters.config import resolve_settings
-from airflow_provider_mm2.mirror.connect.access import connectors_at, wanted_connectors
+from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import ActionReport, PutReport, StatusReport
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -76,12 +75,7 @@ def connect(flow: Flow, action: Do, apply: Apply = False, as_json: AsJson = Fals
 
 
 def _put(flow: MirrorFlow, connectors: FlowConnectors, stop: Event, *, apply: bool) -> PutReport:
-    settings = {
-        side.alias: resolve_settings(side, None if side.connection is None else connection_settings(side.connection))
-        for side in (flow.source, flow.target)
-    }
-    wanted = wanted_connectors(flow, settings)
-    tick = stopper(stop)
+    wanted, tick = wanted_here(flow), stopper(stop)
     with clusters(flow) as pair:
         plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=tick)
         check_connectors_may_work(flow, pair.target, tick)

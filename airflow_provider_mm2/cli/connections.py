@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from airflow_provider_mm2.mirror.connect.access import connectors_at
+from airflow_provider_mm2.mirror.clusters.config import resolve_settings
+from airflow_provider_mm2.mirror.connect.access import connectors_at, wanted_connectors
+from airflow_provider_mm2.mirror.connect.connectors import Connector
 from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.errors import ConnectionMissing, HttpConnectionUnusable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -75,6 +77,19 @@ def connectors_of(flow: MirrorFlow) -> FlowConnectors:
     :raises HttpConnectionUnusable: as :func:`connect_access`.
     """
     return connectors_at(as_connect_flow(flow), access=connect_access(flow))
+
+
+def wanted_here(flow: MirrorFlow) -> tuple[Connector, ...]:
+    """The connectors of a flow as they are to be, with settings from the environment.
+
+    :raises NotOnConnect: the flow asks what MirrorMaker 2 cannot do.
+    :raises SettingsError: a connection or variable is missing.
+    """
+    settings = {
+        side.alias: resolve_settings(side, None if side.connection is None else connection_settings(side.connection))
+        for side in (flow.source, flow.target)
+    }
+    return wanted_connectors(flow, settings)
 
 
 def _http_fields(text: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from airflow_provider_mm2.cli.connections import connectors_of, wanted_here
 from airflow_provider_mm2.cli.drill_output import show_drill
 from airflow_provider_mm2.cli.failover import FOUND_SOMETHING, say, who
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
@@ -20,6 +21,7 @@ from airflow_provider_mm2.mirror.drill.drill import Drill, DrillOrder
 from airflow_provider_mm2.mirror.drill.files import check_extra, check_writable, earlier_drills, write_files
 from airflow_provider_mm2.mirror.drill.game_day import GameDay
 from airflow_provider_mm2.mirror.drill.game_plan import LIMIT_RECORDS, GameDayOrder
+from airflow_provider_mm2.mirror.drill.mirroring import ConnectSide
 from airflow_provider_mm2.mirror.errors import OptionMissing, OptionsDisagree
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.run import stopper
@@ -138,4 +140,5 @@ def _held(flow: MirrorFlow, pair: ConfluentPair, order: DrillOrder | GameDayOrde
     if isinstance(order, GameDayOrder):
         return GameDay(flow, pair, target, owner=who(), tick=tick, report=say).run(order)
     applications = {pair.source.alias: source, pair.target.alias: target}
-    return Drill(flow, pair, applications, owner=who(), tick=tick, report=say).run(order)
+    connect = ConnectSide(connectors=connectors_of, wanted=wanted_here) if flow.engine == "connect" else None
+    return Drill(flow, pair, applications, owner=who(), tick=tick, report=say, connect=connect).run(order)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connection_settings, connectors_of
+from airflow_provider_mm2.cli.connections import connectors_of, wanted_here
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -16,10 +16,6 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
-from airflow_provider_mm2.mirror.clusters.config import resolve_settings
-from airflow_provider_mm2.mirror.connect.access import wanted_connectors
-from airflow_provider_mm2.mirror.connect.connectors import Connector
-from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.handover.hand_over import hand_over
 from airflow_provider_mm2.mirror.handover.report import HandOverReport
 from airflow_provider_mm2.mirror.run import process_owner, stopper
@@ -40,7 +36,7 @@ def command(flow: Flow, apply: Apply = False, as_json: AsJson = False) -> None:
                 loaded,
                 pair,
                 connectors,
-                _wanted(loaded),
+                wanted_here(loaded) if loaded.engine == "connect" else (),
                 apply=apply,
                 owner=process_owner(),
                 tick=stopper(stop),
@@ -54,17 +50,6 @@ def command(flow: Flow, apply: Apply = False, as_json: AsJson = False) -> None:
         _show(report)
     if report.refused:
         raise typer.Exit(FOUND_SOMETHING)
-
-
-def _wanted(flow: MirrorFlow) -> tuple[Connector, ...]:
-    """The connectors as they are to be, where they are to take over."""
-    if flow.engine != "connect":
-        return ()
-    settings = {
-        side.alias: resolve_settings(side, None if side.connection is None else connection_settings(side.connection))
-        for side in (flow.source, flow.target)
-    }
-    return wanted_connectors(flow, settings)
 
 
 def _show(report: HandOverReport) -> None:

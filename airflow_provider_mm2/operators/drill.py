@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 
 from airflow_provider_mm2.hooks.cluster import connect_pair, pair_settings
+from airflow_provider_mm2.hooks.connect import connectors_beside
 from airflow_provider_mm2.mirror.errors import ArgumentRefused, LimitPassed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.recovery.steps import Mode
@@ -19,6 +20,7 @@ from airflow_provider_mm2.operators.flow_task import FlowTask
 if TYPE_CHECKING:
     from airflow_provider_mm2.mirror.drill.drill import DrillOrder
     from airflow_provider_mm2.mirror.drill.game_plan import GameDayOrder
+    from airflow_provider_mm2.mirror.drill.mirroring import ConnectSide
     from airflow_provider_mm2.mirror.drill.report import DrillReport
 
 
@@ -119,7 +121,8 @@ class DrDrillOperator(FlowTask):
             if isinstance(order, GameDayOrder):
                 readers = applications[flow.target.alias]
                 return GameDay(flow, pair, readers, owner=owner, tick=tick, report=say).run(order)
-            return Drill(flow, pair, applications, owner=owner, tick=tick, report=say).run(order)
+            connect = _connect_side() if flow.engine == "connect" else None
+            return Drill(flow, pair, applications, owner=owner, tick=tick, report=say, connect=connect).run(order)
 
     def _order(self) -> DrillOrder | GameDayOrder:
         from airflow_provider_mm2.mirror.drill.drill import DrillOrder
@@ -151,6 +154,16 @@ class DrDrillOperator(FlowTask):
                 if given.get(argument):
                     problem = "it is of a game day: add game_day=True, or leave it out"
                     raise ArgumentRefused(argument=argument, problem=problem)
+
+
+def _connect_side() -> ConnectSide:
+    """The way to connectors by Airflow's connections."""
+    from airflow_provider_mm2.mirror.connect.access import wanted_connectors
+    from airflow_provider_mm2.mirror.drill.mirroring import ConnectSide
+
+    return ConnectSide(
+        connectors=connectors_beside, wanted=lambda given: wanted_connectors(given, pair_settings(given))
+    )
 
 
 def _mode(given: str) -> Mode:

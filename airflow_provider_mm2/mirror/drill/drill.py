@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from functools import partial
 
 from airflow_provider_mm2.mirror.clusters.applications import Applications
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
@@ -18,6 +18,7 @@ from airflow_provider_mm2.mirror.drill.alone import alone
 from airflow_provider_mm2.mirror.drill.findings import Found, told
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, drill_flow
 from airflow_provider_mm2.mirror.drill.home import judge_home
+from airflow_provider_mm2.mirror.drill.mirroring import ByConnectors, ByRuns, ConnectSide, Mirroring
 from airflow_provider_mm2.mirror.drill.report import DrillPhase, DrillReport
 from airflow_provider_mm2.mirror.drill.stage import PARTITIONS, Clock, Crew, Sampler, groups_of, numbered_on, numbers_on
 from airflow_provider_mm2.mirror.drill.tally import count
@@ -25,7 +26,6 @@ from airflow_provider_mm2.mirror.drill.traces import Traces
 from airflow_provider_mm2.mirror.errors import DrillFailed, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
-from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.engine import check_engine
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
 from airflow_provider_mm2.mirror.offsets.mm2_reading import warn_of_syncs
@@ -35,7 +35,6 @@ from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.report import FailoverReport
 from airflow_provider_mm2.mirror.recovery.steps import Mode, step
 from airflow_provider_mm2.mirror.recovery.work import Report, now_ms
-from airflow_provider_mm2.mirror.run import run_mirror
 from airflow_provider_mm2.mirror.state.stranded_notes import Stranded
 
 LATER = 1_000_000
@@ -66,6 +65,7 @@ class Drill:
     :param pair: both clusters in the real flow's direction.
     :param applications: who writes and reads, by alias.
     :param owner: who this is, for whoever wants to drill at the same time.
+    :param connect: the way to the flow's Connect cluster; needed where connectors mirror it.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Drill:
         owner: str,
         tick: Tick,
         report: Report,
+        connect: ConnectSide | None = None,
     ) -> None:
         self.flow: DrillFlow = drill_flow(flow)
         self._real = flow
@@ -85,7 +86,12 @@ class Drill:
         self._tick = tick
         self._report = report
         self._clock = Clock(report=report)
-        self._traces = Traces(flow=self.flow, pair=pair, tick=tick, groups=frozenset(groups_of(self.flow)))
+        self._connect = connect
+        self._mirroring: Mirroring = ByRuns(self.flow, pair, owner)
+        if flow.engine == "connect" and connect is not None:
+            self._mirroring = ByConnectors(self.flow, pair, owner, connect)
+        groups = frozenset(groups_of(self.flow))
+        self._traces = Traces(flow=self.flow, pair=pair, tick=tick, groups=groups, mirroring=self._mirroring)
         aliases = (flow.source.alias, flow.target.alias)
         self._here, self._there = (
             Crew(
@@ -104,7 +110,8 @@ class Drill:
         :raises DrillUnderWay: another drill of this flow is at work; says whose.
         :raises MirrorError: it could not be carried out.
         """
-        check_engine(self._real)
+        if self._connect is None:
+            check_engine(self._real)
         started_ms, found = now_ms(), Found()
         left: list[str] = []
         with self._alone(left) as self._tick, Sampler((self._here, self._there)) as sampler:
@@ -151,7 +158,7 @@ class Drill:
                 self._come_home(found)
 
     def _make(self) -> None:
-        source = self._traces.sides[self.flow.source.alias]
+        source = self._traces.sides[self.flow.real_source]
         factor = self.flow.replication_factor
         source.create_topics(
             [
@@ -167,6 +174,7 @@ class Drill:
             failures = [answer] if isinstance(answer, MirrorError) else list(answer.values())
             if failures:
                 raise failures[0]
+        self._mirroring.begin(self._tick)
 
     def _load(self, order: DrillOrder, sampler: Sampler) -> None:
         """Write and read on the source, and mirror again and again."""
@@ -175,7 +183,7 @@ class Drill:
         self._here.wait_for(self._all_read, "that every group reads", self._tick)
         deadline = time.monotonic() + order.load_s
         while True:
-            self._mirror(sampler)
+            sampler.mirrored = self._mirroring.go_on(self._tick)
             if time.monotonic() > deadline:
                 return
             self._here.see_well()
@@ -183,11 +191,6 @@ class Drill:
 
     def _all_read(self) -> bool:
         return all(reader.count for reader in self._here.readers.values())
-
-    def _mirror(self, sampler: Sampler) -> None:
-        bounds = RunBounds(until=None, since=None, started=datetime.now(timezone.utc))
-        summary = run_mirror(self.flow, self._pair, bounds=bounds, owner=self._owner)
-        sampler.mirrored += sum(part.records for part in summary.partitions)
 
     def _cut(self, order: DrillOrder, found: Found, sampler: Sampler) -> None:
         """Planned: applications are stopped in good order, which takes time that counts, then all is moved.
@@ -205,7 +208,14 @@ class Drill:
             sampler.mirrored = count(found.written.numbers)
 
     def _fail_over(self, order: DrillOrder) -> FailoverReport:
-        at_work = Failover(flow=self.flow, pair=self._pair, owner=self._owner, tick=self._tick, report=self._report)
+        at_work = Failover(
+            flow=self.flow,
+            pair=self._pair,
+            owner=self._owner,
+            tick=self._tick,
+            report=self._report,
+            connectors=None if self._connect is None else partial(self._connect.connectors, self.flow),
+        )
         asked = Order(mode=order.mode, quiet_s=1, stop_wait_s=30, skip_repoint=True)
         began = len(self._clock.phases)
         report = at_work.start(asked, approve=True)

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters import mm2_topics, naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow, journal_topic, lease_group, prefix_of
+from airflow_provider_mm2.mirror.drill.mirroring import Mirroring
 from airflow_provider_mm2.mirror.errors import DrillClash, GroupActive, TopicDeleted
 from airflow_provider_mm2.mirror.json_text import compact_json, json_object
 from airflow_provider_mm2.mirror.model import NewTopic, TopicPartition
@@ -32,28 +33,33 @@ class Traces:
 
     :param pair: both clusters, in the flow's direction; topics and groups are made and deleted on either.
     :param groups: the groups that it makes.
+    :param mirroring: what mirrors its topics, where that may leave something else; None: nothing does.
     """
 
     flow: DrillFlow
     pair: ClusterPair
     tick: Tick
     groups: frozenset[str]
+    mirroring: Mirroring | None = None
 
     @property
     def sides(self) -> Mapping[str, TargetCluster]:
         """Both clusters by alias, each with the right to make and delete."""
-        return {self.flow.source.alias: self.pair.turned().target, self.flow.target.alias: self.pair.target}
+        return {self.flow.real_source: self.pair.turned().target, self.flow.target.alias: self.pair.target}
 
     def topics_of(self, alias: str) -> dict[str, str]:
         """The topics that applications use on one side, by their name on the source."""
-        policy, source = naming.policy_of(self.flow), self.flow.source.alias
-        names = self.flow.topics
-        return {name: name if alias == source else policy.format_remote_topic(source, name) for name in names}
+        policy, names = naming.policy_of(self.flow), self.flow.topics
+        if alias == self.flow.real_source:
+            return {name: name for name in names}
+        return {name: policy.format_remote_topic(self.flow.source.alias, name) for name in names}
 
     def left(self) -> dict[str, dict[str, list[str]]]:
         """All that is there of a drill but the lock group that it is in, by alias: ``topics`` and ``groups``."""
         known = self._known_groups(self._noted())
-        return {alias: {"topics": self._topics(alias), "groups": self._groups(alias, known)} for alias in self.sides}
+        found = {alias: {"topics": self._topics(alias), "groups": self._groups(alias, known)} for alias in self.sides}
+        connectors = [] if self.mirroring is None else self.mirroring.left(self.tick)
+        return {**found, "Kafka Connect": {"connectors": connectors}} if connectors else found
 
     def begin(self) -> None:
         """Note what is about to be made; what a dead drill left is taken away first.
@@ -137,6 +143,8 @@ class Traces:
     def clean(self, *, keep_journal: bool = False) -> None:
         """Delete all that a drill of this flow makes; what is gone already is fine."""
         known = self._known_groups(self._noted())
+        if self.mirroring is not None:
+            self.mirroring.clean(self.tick)
         for alias, side in self.sides.items():
             journal = {journal_topic(self.flow)}
             topics = set(self._topics(alias)) - journal
@@ -172,7 +180,15 @@ class Traces:
         own = set(self.topics_of(alias).values())
         if alias == self.flow.target.alias:
             own.add(journal_topic(self.flow))
+            own |= self._of_mm2()
         return sorted(name for name in side.list_topics() if name in own or self._is_state(name))
+
+    def _of_mm2(self) -> set[str]:
+        """MirrorMaker 2's own topics of the drill's connectors, which have a source alias that nobody else has."""
+        if self.flow.source.alias == self.flow.real_source:
+            return set()
+        policy, alias = naming.policy_of(self.flow), self.flow.source.alias
+        return {mm2_topics.offset_syncs_topic(policy, alias), mm2_topics.checkpoints_topic(policy, alias)}
 
     def _is_state(self, topic: str) -> bool:
         """Whether a topic holds state of the drill's flow, or of its way home: no other flow can have such a name."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_mm2.cli.hand_over import _wanted
+from airflow_provider_mm2.cli.connections import wanted_here
 from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow, hand_over
@@ -39,7 +39,7 @@ def attempt(stage: ConnectStage, engine: str, tick: Callable[[], None]) -> HandO
     """Hand over, as the command does."""
     stage.document["engine"] = engine
     connectors = connectors_at(as_connect_flow(stage.flow))
-    wanted = _wanted(stage.flow)
+    wanted = wanted_here(stage.flow) if engine == "connect" else ()
     pair, said = stage.lab.pair, list[str]()
     return hand_over(stage.flow, pair, connectors, wanted, apply=True, owner="test", tick=tick, say=said.append)
 

@@ -51,7 +51,7 @@ def test_no_run_beside_connectors(call: Callable[[MirrorFlow], object]) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["run"], ["plan"], ["drill"], ["drill", "--game-day"]],
+    [["run"], ["plan"], ["drill", "--game-day"]],
     ids=" ".join,
 )
 def test_on_the_command_line(command: list[str], tmp_path: Path) -> None:
