@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from airflow_provider_mm2.cli.connect_standing import show_connect_standing
-from airflow_provider_mm2.cli.connections import connect_access
+from airflow_provider_mm2.cli.connections import connectors_of
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -25,14 +25,15 @@ from airflow_provider_mm2.cli.output import (
     stderr,
 )
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair
-from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.connect.standing import connect_standing
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.interval.replicate import Report
 from airflow_provider_mm2.mirror.model import Progress as Standing
 from airflow_provider_mm2.mirror.run import plan_flow, run_mirror
-from airflow_provider_mm2.mirror.state_model import Delivery
+from airflow_provider_mm2.mirror.state.engines import engine_of, tell_engine
+from airflow_provider_mm2.mirror.state.gate import find_gate
+from airflow_provider_mm2.mirror.state_model import Delivery, Engine
 from airflow_provider_mm2.mirror.status import flow_status
 
 FOUND_SOMETHING = 1
@@ -120,7 +121,8 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         return
     if document["source_problem"]:
         stderr.print(f"the source does not answer: {document['source_problem']}", soft_wrap=True)
-    if loaded.engine == "connect":
+    is_on_connect = "connectors" in document
+    if is_on_connect:
         show_connect_standing(document)
     at_least = ("at_least",) if document.get("connect_problem") else ()
     columns = ("topic", "partition", "progress", *at_least, "source_end", "lag", "mirrored_through", "target_end")
@@ -140,18 +142,20 @@ def status(flow: Flow, as_json: AsJson = False) -> None:
         typer.echo(f"on record since {incident['at']}: {incident['text']}")
     if len(incidents) > INCIDENTS_SHOWN:
         typer.echo(f"and {len(incidents) - INCIDENTS_SHOWN:,} before them; --json has all")
-    stops = "not mirrored" if loaded.engine == "connect" else "the next run would stop"
+    stops = "not mirrored" if is_on_connect else "the next run would stop"
     for line in problem_lines(document["problems"]):
         typer.echo(f"{stops}: {line}")
     _exit_with_problems(document)
 
 
 def _standing(flow: MirrorFlow, pair: ClusterPair) -> dict[str, Any]:
-    """What is told of a flow, by the engine that mirrors it."""
-    if flow.engine != "connect":
-        return flow_status(flow, pair, tick=_no_tick).to_json()
-    connectors = connectors_at(flow, access=connect_access(flow))
-    return connect_standing(flow, pair, connectors, tick=_no_tick).to_json()
+    """What is told of a flow, by the engine that mirrors it; connectors have to be found to be asked."""
+    engine = engine_of(flow, find_gate(pair.target, flow.name, _no_tick))
+    if engine is Engine.CONNECT and flow.connect.is_given:
+        document = connect_standing(flow, pair, connectors_of(flow), tick=_no_tick).to_json()
+    else:
+        document = flow_status(flow, pair, tick=_no_tick).to_json()
+    return {**document, "warnings": [*tell_engine(flow, engine), *document["warnings"]]}
 
 
 def _echo_delivery(document: dict[str, Any]) -> None:

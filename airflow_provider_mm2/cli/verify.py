@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connect_access
+from airflow_provider_mm2.cli.connections import connectors_of
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, parse_time, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -17,7 +17,6 @@ from airflow_provider_mm2.cli.output import (
     print_warnings,
     stderr,
 )
-from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.errors import BoundRefused, PlaceRefused
 from airflow_provider_mm2.mirror.run import stopper
 from airflow_provider_mm2.mirror.verify.compare import verify_flow
@@ -78,7 +77,7 @@ def verify(
             seed=seed,
         )
         loaded = load(flow)
-        connectors = connectors_at(loaded, access=connect_access(loaded)) if loaded.engine == "connect" else None
+        connectors = connectors_of(loaded) if loaded.engine == "connect" else None
         with clusters(loaded) as pair:
             document = verify_flow(
                 loaded, pair, order, tick=stopper(stop), report=_line, resume=resume, connectors=connectors

@@ -52,6 +52,7 @@ def test_a_fault_fails_for_good(world: VerifyWorld) -> None:
 
 def test_of_a_flow_that_connectors_mirror(world: VerifyWorld) -> None:
     """It is compared by order; that Connect did not answer, so all was due, is a warning."""
+    world.drop_ledger()
     update = {"engine": "connect", "connect": ConnectSettings(url="http://127.0.0.1:1")}
     world.flow = world.flow.model_copy(update=update)
     result = verified(world)

@@ -42,7 +42,7 @@ def completed_by_mm2(
     :raises MirrorError: a topic of MirrorMaker 2's is there and cannot be read to its end; where only the right to read
         it is missing, that is a warning, and the positions are as the map has them.
     """
-    names = [name for name, found in ours.items() if any(is_for_mm2(flow, each) for each in found)]
+    names = [name for name, found in ours.items() if any(is_for_mm2(each, mirror.engine) for each in found)]
     if not names:
         return Completed(positions=ours)
     try:
@@ -55,6 +55,6 @@ def completed_by_mm2(
     policy, looking = Policy.of(flow), None if refiner is None else refiner(state)
     positions = dict(ours)
     for name in names:
-        theirs = for_mm2(flow, ours[name], locate_by_mm2(name, committed[name], state, policy), mirror.maps)
+        theirs = for_mm2(ours[name], locate_by_mm2(name, committed[name], state, policy), mirror)
         positions[name] = merged(ours[name], theirs if looking is None else looking.refine(theirs), mirror.maps)
     return Completed(positions=positions, warnings=state.warnings)

@@ -17,8 +17,9 @@ from airflow_provider_mm2.mirror.offsets.mm2_reading import read_mm2_state_on_ta
 from airflow_provider_mm2.mirror.offsets.positions import Mirror, locate, select_groups, target_offsets
 from airflow_provider_mm2.mirror.offsets.reading import find_mirror
 from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state_model import Engine
 
-NO_MIRROR = Mirror(maps={}, log_starts={}, topics={})
+NO_MIRROR = Mirror(maps={}, log_starts={}, topics={}, engine=Engine.CONNECT)
 """Of a flow that no run has mirrored."""
 
 

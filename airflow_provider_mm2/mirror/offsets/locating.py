@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Mirror,
 from airflow_provider_mm2.mirror.offsets.reading import find_mirror
 from airflow_provider_mm2.mirror.offsets.refine_reading import Refiner
 from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state_model import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,10 @@ def locate_now(flow: MirrorFlow, pair: ClusterPair, *, only: Collection[str], re
         if state is not None:
             asked = ask_groups(flow, pair, only=only, tick=tick)
             return _by_mm2(flow, asked, state, Refiner(pair, state, policy, tick) if refine else None)
+        if (Engine(flow.engine) if mirror is None else mirror.engine) is Engine.CONNECT:
+            raise ConnectLeftNothing(flow=flow.name)
         if mirror is None:
-            raise ConnectLeftNothing(flow=flow.name) if flow.engine == "connect" else FlowNotPrepared(flow=flow.name)
+            raise FlowNotPrepared(flow=flow.name)
     asked = ask_groups(flow, pair, only=only, tick=tick)
     return report_of(flow, locate_mirrored(flow, pair, asked, mirror, tick, refine=refine))
 

@@ -20,6 +20,7 @@ from airflow_provider_mm2.mirror.offsets.translate import (
     Untranslated,
     translate,
 )
+from airflow_provider_mm2.mirror.state_model import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Mirror:
     :param recreated: source topics whose map is of a topic that is gone, on either side.
     :param source_recreated: those of them that are gone from the source: what groups have committed is not of the map's
         topic.
+    :param engine: what mirrors the flow, by its record.
     """
 
     maps: Mapping[TopicPartition, OffsetMap]
@@ -39,6 +41,7 @@ class Mirror:
     topics: Topics
     recreated: frozenset[str] = frozenset()
     source_recreated: frozenset[str] = frozenset()
+    engine: Engine = Engine.BOUNDED
 
 
 class Origin(str, Enum):

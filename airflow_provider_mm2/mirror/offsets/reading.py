@@ -12,7 +12,7 @@ from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import Mirror
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
-from airflow_provider_mm2.mirror.state_model import FlowRecord, LedgerEntry, PartitionLedger
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord, LedgerEntry, PartitionLedger
 
 Ledgers = Mapping[TopicPartition, PartitionLedger]
 
@@ -25,8 +25,10 @@ def find_mirror(
     :raises StateDamaged: gate or ledger cannot be believed.
     """
     record = find_gate(target, flow.name, tick)
-    never_ran = flow.engine == "connect" and not target.describe_topics([naming.ledger_topic(flow.name)])
-    return None if record is None or never_ran else read_mirror(target, record, tick, source=source)
+    if record is None:
+        return None
+    never_ran = record.engine is Engine.CONNECT and not target.describe_topics([naming.ledger_topic(flow.name)])
+    return None if never_ran else read_mirror(target, record, tick, source=source)
 
 
 def read_mirror(
@@ -68,6 +70,7 @@ def mirror_of(
         topics={topic: (name, counts[topic]) for topic, name in names.items()},
         recreated=frozenset(recreated),
         source_recreated=frozenset(of_source),
+        engine=record.engine,
     )
 
 

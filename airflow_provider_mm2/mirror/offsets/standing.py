@@ -18,10 +18,11 @@ from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, locate,
 from airflow_provider_mm2.mirror.offsets.reading import Ledgers, mirror_of
 from airflow_provider_mm2.mirror.offsets.taken_over import is_sure
 from airflow_provider_mm2.mirror.offsets.translate import Policy
+from airflow_provider_mm2.mirror.state.engines import engine_of
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state.ledger import read_shards
 from airflow_provider_mm2.mirror.state.snapshot import GroupSnapshot, read_snapshot
-from airflow_provider_mm2.mirror.state_model import FlowRecord
+from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
 
 TOLD = 10
 """Names in one warning."""
@@ -110,16 +111,15 @@ def as_last_read(
 
     :raises MirrorError: ``error``, where nobody has left anything.
     """
-    if flow.engine == "connect":
-        checkpointed = checkpointed_report(flow, target, only=only, tick=tick)
-        if checkpointed is None:
-            raise error
+    record = find_gate(target, flow.name, tick)
+    is_on_connect = engine_of(flow, record) is Engine.CONNECT
+    checkpointed = checkpointed_report(flow, target, only=only, tick=tick) if is_on_connect else None
+    if checkpointed is not None:
         told = (
             f"the source does not answer, so this is what MirrorMaker 2's checkpoints on {target.alias} say of its "
             f"groups, the newest of {show(checkpointed.as_of_ms)}: {error.first_line}"
         )
         return replace(checkpointed, warnings=(told, *checkpointed.warnings))
-    record = find_gate(target, flow.name, tick)
     if record is None:
         raise error
     report = stored_report(flow, target, record, read_shards(target, record.flow, record.shards, tick), tick)

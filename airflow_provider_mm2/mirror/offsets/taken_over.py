@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
-from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Origin
+from airflow_provider_mm2.mirror.offsets.positions import GroupPosition, Mirror, Origin
 from airflow_provider_mm2.mirror.offsets.translate import Reason, Translated
+from airflow_provider_mm2.mirror.state_model import Engine
 
 Maps = Mapping[TopicPartition, OffsetMap]
 
@@ -21,22 +21,23 @@ OF_CONNECTORS = frozenset({Reason.AHEAD, Reason.NOT_YET, Reason.NOT_MIRRORED, Re
 """Why the map has no answer where connectors have gone on behind it."""
 
 
-def is_for_mm2(flow: MirrorFlow, found: GroupPosition) -> bool:
-    """Whether the map has nothing of a position, and MirrorMaker 2 may have copied what lies there."""
+def is_for_mm2(found: GroupPosition, engine: Engine) -> bool:
+    """Whether the map has nothing of a position, and MirrorMaker 2 may have copied what lies there.
+
+    :param engine: what mirrors the flow.
+    """
     reason = found.position.reason
-    return reason is Reason.BEHIND_START or (flow.engine == "connect" and reason in OF_CONNECTORS)
+    return reason is Reason.BEHIND_START or (engine is Engine.CONNECT and reason in OF_CONNECTORS)
 
 
-def for_mm2(
-    flow: MirrorFlow, ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], maps: Maps
-) -> list[GroupPosition]:
+def for_mm2(ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], mirror: Mirror) -> list[GroupPosition]:
     """MirrorMaker 2's answers of one group, to what the map has none of; partitions that it alone knows among them.
 
     Beyond the map's end an answer never lies before that end: all below it was read.
     """
-    known = {each.source: is_for_mm2(flow, each) for each in ours}
-    wanted = (each for each in theirs if known.get(each.source, flow.engine == "connect"))
-    return [_not_before_the_end(each, maps.get(each.source)) for each in wanted]
+    known = {each.source: is_for_mm2(each, mirror.engine) for each in ours}
+    wanted = (each for each in theirs if known.get(each.source, mirror.engine is Engine.CONNECT))
+    return [_not_before_the_end(each, mirror.maps.get(each.source)) for each in wanted]
 
 
 def merged(ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], maps: Maps) -> tuple[GroupPosition, ...]:

@@ -23,6 +23,9 @@ from airflow_provider_mm2.mirror.errors import (
     OptionsDisagree,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.state.engines import engine_of
+from airflow_provider_mm2.mirror.state.gate import find_gate
+from airflow_provider_mm2.mirror.state_model import Engine
 from airflow_provider_mm2.mirror.verify.behind import tell_behind
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
 from airflow_provider_mm2.mirror.verify.report import VerifyReport
@@ -56,8 +59,9 @@ def verify_flow(
     """
     began = time.monotonic()
     _check(order, resume)
-    copied, told = _copied(connectors, tick) if flow.engine == "connect" else (None, ())
-    order = replace(order, by_order=order.by_order or flow.engine == "connect")
+    is_on_connect = _is_on_connect(flow, pair, tick)
+    copied, told = _copied(connectors, tick) if is_on_connect else (None, ())
+    order = replace(order, by_order=order.by_order or is_on_connect)
     scope = scope_by_order(flow, pair, order, copied) if order.by_order else scope_by_map(flow, pair, order, tick)
     if order.sample is not None:
         return _sampled(flow, scope, order, Comparison(pair, tick, report), began)
@@ -74,6 +78,11 @@ def verify_flow(
         warnings=(*told, *scope.warnings, *comparison.warnings, *behind),
         seconds=time.monotonic() - began,
     )
+
+
+def _is_on_connect(flow: MirrorFlow, pair: ClusterPair, tick: Tick) -> bool:
+    """Whether connectors mirror it, by its record where there is one: its file may be ahead of a hand-over."""
+    return engine_of(flow, find_gate(pair.target, flow.name, tick)) is Engine.CONNECT
 
 
 def _copied(connectors: FlowConnectors | None, tick: Tick) -> tuple[Copied | None, tuple[str, ...]]:

@@ -70,6 +70,11 @@ def test_from_running_to_paused_and_on(stage: ConnectStage) -> None:
     stage.await_mirrored(15)
     until(lambda: all(seen(stage, each) for each in behind), "what is waited for")
     assert (stage.call("verify")["records"], stage.call("verify")["warnings"]) == (15, [])
+    stage.document["engine"] = "bounded"
+    (warning,) = stage.call("status")["warnings"]
+    assert "the flow's file names engine: bounded, and by its record engine: connect mirrors it" in warning
+    assert stage.call("verify")["mode"] == "order"
+    stage.document["engine"] = "connect"
     stage.lab.produce(Side.TARGET, stage.target, *messages(1, first=900))
     assert [each["kind"] for each in stage.call("verify", code=1)["mismatches"]] == ["foreign"]
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from airflow_provider_mm2.mirror.clusters import naming
+from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.checkpoint import OffsetSync
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.run import locate_groups
+from airflow_provider_mm2.mirror.state.gate import KEY, encode, find_gate
+from airflow_provider_mm2.mirror.state_model import Engine
 from tests.fakes.log import Message, Outcome
 from tests.mirror.offsets.group_world import BASE_MS, GroupWorld
 
@@ -71,6 +76,14 @@ class Mm2World(GroupWorld):
         for target, source in made:
             if source in wanted:
                 self.sync(source, target)
+
+    def mirrored_by(self, engine: Engine) -> None:
+        """Let an engine mirror the flow, in its file and, where it is on record, there."""
+        self.flow = self.flow.model_copy(update={"engine": engine.value})
+        record = find_gate(self.pair.target, "f", no_tick)
+        if record is not None:
+            written = Message(key=KEY, value=encode(replace(record, engine=engine)))
+            self.pair.eu.produce(naming.gate_topic("f"), 0, written)
 
     def sync(self, source_offset: int, target_offset: int, *, topic: str = "orders", partition: int = 0) -> None:
         """Write an offset sync."""

@@ -9,6 +9,8 @@ import pytest
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, ConnectLeftNothing
 from airflow_provider_mm2.mirror.offsets.commit import Outcome
 from airflow_provider_mm2.mirror.run import locate_groups
+from airflow_provider_mm2.mirror.state.engines import tell_engine
+from airflow_provider_mm2.mirror.state_model import Engine
 from tests.fakes.log import Message
 from tests.mirror.offsets.mm2_world import Mm2World
 
@@ -18,7 +20,7 @@ ON_TARGET = "offset syncs on target"
 def on_connect(**options: Any) -> Mm2World:
     """A pair that connectors mirror, which keep their offset syncs on the target."""
     world = Mm2World(syncs_on="eu", **options)
-    world.flow = world.flow.model_copy(update={"engine": "connect"})
+    world.mirrored_by(Engine.CONNECT)
     return world
 
 
@@ -29,7 +31,7 @@ def handed_over(**options: Any) -> Mm2World:
     world.run(**options)
     world.numbers(40)
     world.copy(60, 100, synced=(80,))
-    world.flow = world.flow.model_copy(update={"engine": "connect"})
+    world.mirrored_by(Engine.CONNECT)
     return world
 
 
@@ -66,6 +68,17 @@ def test_never_before_the_map_s_end() -> None:
     assert world.at(70)["reason"] == "by MirrorMaker 2's syncs, not exact"
     world._cluster.delete_topic(world._topic)
     assert at(world, 70) == (60, False, "offset map")
+
+
+def test_the_file_is_ahead_of_a_hand_over() -> None:
+    """What mirrors the flow stands on record: where that is runs, a group that is ahead of them is told as before."""
+    world = handed_over()
+    world.mirrored_by(Engine.BOUNDED)
+    world.flow = world.flow.model_copy(update={"engine": "connect"})
+    assert world.at(70)["reason"] == "ahead of the mirror by 10"
+    assert "by its record engine: bounded mirrors it" in tell_engine(world.flow, Engine.BOUNDED)[0]
+    assert tell_engine(world.flow, Engine.CONNECT) == ()
+    assert "a hand-over is half done" in tell_engine(world.flow, Engine.TO_CONNECT)[0]
 
 
 def test_a_topic_that_came_after_the_hand_over() -> None:

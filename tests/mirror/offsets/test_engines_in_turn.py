@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from airflow_provider_mm2.mirror.errors import ClusterUnreachable, ConnectLeftNothing
 from airflow_provider_mm2.mirror.offsets.seed import Seed
 from airflow_provider_mm2.mirror.run import seed_progress
+from airflow_provider_mm2.mirror.state_model import Engine
 from tests.mirror.offsets.mm2_world import SOURCE, TARGET, Mm2World
 
 pytestmark = pytest.mark.thorough
@@ -24,7 +25,7 @@ def test_whoever_mirrored_what(data: st.DataObject) -> None:
     for is_run in data.draw(st.lists(st.booleans(), min_size=1, max_size=5)):
         world.numbers(data.draw(st.integers(1, 12)))
         end = world.pair.us.log(SOURCE).end
-        world.flow = world.flow.model_copy(update={"engine": "bounded" if is_run else "connect"})
+        world.mirrored_by(Engine.BOUNDED if is_run else Engine.CONNECT)
         if is_run:
             seed = Seed.parse("match")
             seed_progress(world.flow, world.pair, seed, topics=(), force=False, apply=True, owner="me")
