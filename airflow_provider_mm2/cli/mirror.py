@@ -176,7 +176,8 @@ def _print_changes(document: dict[str, Any]) -> None:
 
 def _ago(seconds: float) -> str:
     """A span as people say it, and in seconds, by which limits are set."""
-    return f"{pendulum.duration(seconds=round(seconds)).in_words()} ({seconds:,.0f} s)"
+    words = pendulum.duration(seconds=round(seconds)).in_words() if round(seconds) else "less than a second"
+    return f"{words} ({seconds:,.0f} s)"
 
 
 def _exit_with_problems(document: dict[str, Any]) -> None:

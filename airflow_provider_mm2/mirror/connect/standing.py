@@ -118,8 +118,23 @@ class ConnectStanding:
         failures, waits = (self.connectors.failures, self.connectors.waits) if self.connectors else ([], [])
         if failures:
             yield ConnectFailed(flow=self.flow.name, failures=tuple(failures))
-        elif waits:
+        elif waits and self._is_open:
             yield ConnectIdle(flow=self.flow.name, waits=tuple(waits))
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether no failover has stopped the connectors."""
+        record = self.record
+        return record is None or (record.active_side is ActiveSide.SOURCE and not record.frozen)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is worth knowing and stops nothing."""
+        told = () if self.groups is None else self.groups.told
+        if self.record is None or self.record.active_side is ActiveSide.SOURCE:
+            return told
+        away = "the target is the active side: nothing is due to be copied"
+        return (f"{away}, and `mm2 failback {self.flow.name}` brings home what it has taken", *told)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``mm2 status --json``."""
@@ -139,7 +154,7 @@ class ConnectStanding:
             "source_problem": self.source_problem,
             "problems": [{"kind": type(error).__name__, "message": str(error)} for error in self.problems],
             "incidents": [incident_json(incident) for incident in self.incidents],
-            "warnings": [] if self.groups is None else list(self.groups.told),
+            "warnings": list(self.warnings),
         }
 
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
 from airflow_provider_mm2.cli.connect_standing import show_connect_standing
+from airflow_provider_mm2.local.pair import LocalPair
 from airflow_provider_mm2.mirror.clusters.ports import no_tick
 from airflow_provider_mm2.mirror.conditions.condition import Condition, GroupCaughtUp, LagBelow, MirroredThrough
 from airflow_provider_mm2.mirror.conditions.look import look
 from airflow_provider_mm2.mirror.connect.access import connectors_at
+from airflow_provider_mm2.mirror.connect.connectors import Part
+from airflow_provider_mm2.mirror.connect.report import ConnectorState, StatusReport
 from airflow_provider_mm2.mirror.connect.standing import connect_standing
 from airflow_provider_mm2.mirror.moments import from_ms
+from airflow_provider_mm2.mirror.state_model import ActiveSide, Engine, FlowRecord
 from airflow_provider_mm2.mirror.status import flow_status
 from tests.contract.lab import Side, messages
-from tests.mirror.connect.stage import ConnectStage, until
+from tests.mirror.connect.stage import ConnectStage, stage_of, until
+from tests.mirror.handover.load import loading
 from tests.mirror.offsets.mm2_world import Mm2World
 
 
@@ -79,6 +86,18 @@ def test_from_running_to_paused_and_on(stage: ConnectStage) -> None:
     assert [each["kind"] for each in stage.call("verify", code=1)["mismatches"]] == ["foreign"]
 
 
+@pytest.mark.broker
+def test_proved_while_it_is_written_to(pair: LocalPair, connect_url: str, tmp_path: Path) -> None:
+    """Plain, committed and aborted records all the time: what the connectors have not copied yet is never missed."""
+    with stage_of(pair, connect_url, tmp_path, 3, count=0) as stage:
+        stage.mm2("put", "--apply")
+        with loading(pair.addresses["source"], stage.topic, 3, 1):
+            stage.await_mirrored(50)
+            reports = [stage.call("verify") for _ in range(3)]
+        assert [report["mismatches"] for report in reports] == [[], [], []]
+        assert 0 < reports[0]["records"] <= reports[2]["records"]
+
+
 @pytest.fixture
 def world() -> Mm2World:
     """Give a pair that connectors mirror whose REST interface nobody answers at."""
@@ -114,6 +133,31 @@ def test_without_the_source(world: Mm2World) -> None:
     told = standing(world)
     assert [(each["source_end"], each["target_end"]) for each in told["partitions"]] == [(None, 40), (None, 0)]
     assert told["source_problem"] is not None
+
+
+def test_while_a_failover_has_it(world: Mm2World) -> None:
+    """Connectors that a failover has stopped are no problem; that the target is the active side is told."""
+    record = FlowRecord(
+        flow="f",
+        source_alias="us",
+        target_alias="eu",
+        policy="default",
+        separator=".",
+        source_cluster_id="a",
+        target_cluster_id="b",
+        shards=1,
+        engine=Engine.CONNECT,
+        active_side=ActiveSide.TARGET,
+    )
+    stopped = StatusReport(
+        flow="f", connectors=(ConnectorState(name="f.s", part=Part.SOURCE, state="STOPPED"),), progress={}
+    )
+    told = connect_standing(world.flow, world.pair, connectors_at(world.flow), tick=no_tick)
+    told = replace(told, connectors=stopped, connect_problem=None)
+    assert [type(each).__name__ for each in told.problems] == ["ConnectIdle"]
+    away = replace(told, record=record)
+    assert (away.problems, away.to_json()["active_side"]) == ((), "target")
+    assert away.to_json()["warnings"][0].startswith("the target is the active side: nothing is due to be copied, and")
 
 
 def test_the_keys_of_runs(world: Mm2World) -> None:
