@@ -51,8 +51,9 @@ from airflow_provider_mm2.mirror.recovery.steps import (
     step,
     steps_of,
 )
-from airflow_provider_mm2.mirror.recovery.work import Report, Work, as_recorded, now_ms
+from airflow_provider_mm2.mirror.recovery.work import Report, Work, now_ms
 from airflow_provider_mm2.mirror.reverse_flow import ReverseFlow
+from airflow_provider_mm2.mirror.state.engines import as_recorded
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +107,7 @@ class Failover:
         """Begin, and go on up to the approval; with ``approve`` through to the end.
 
         :param until: the last step that is done.
-        :raises FailoverUnderWay: one is open; says whose.
-        :raises LeaseHeld: somebody is at it right now; says who.
+        :raises FailoverUnderWay: one is open; says whose. LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
         """
         check_connectors(self.flow, order, find_record(self.flow, self.pair.target, self.tick))

@@ -17,7 +17,8 @@ from airflow_provider_mm2.mirror.recovery.journal import Journal
 from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.repoint.ports import Repointer
 from airflow_provider_mm2.mirror.recovery.steps import Mode
-from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
+from airflow_provider_mm2.mirror.state.engines import as_recorded
+from airflow_provider_mm2.mirror.state_model import FlowRecord
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +28,6 @@ Detail = dict[str, Any]
 Report = Callable[[str], None]
 
 PAUSE_S = 0.2
-
-
-def as_recorded(flow: MirrorFlow, record: FlowRecord) -> MirrorFlow:
-    """A flow with the engine that mirrors it by its record: of a failover's steps some change it."""
-    engine = Engine.BOUNDED if record.engine is Engine.BOUNDED else Engine.CONNECT
-    return flow if flow.engine == engine.value else flow.model_copy(update={"engine": engine.value})
 
 
 def now_ms() -> int:

@@ -11,6 +11,12 @@ def engine_of(flow: MirrorFlow, record: FlowRecord | None) -> Engine:
     return Engine(flow.engine) if record is None else record.engine
 
 
+def as_recorded(flow: MirrorFlow, record: FlowRecord) -> MirrorFlow:
+    """A flow with the engine that mirrors it by its record: of a failover's steps some change it."""
+    engine = Engine.BOUNDED if record.engine is Engine.BOUNDED else Engine.CONNECT
+    return flow if flow.engine == engine.value else flow.model_copy(update={"engine": engine.value})
+
+
 def tell_engine(flow: MirrorFlow, engine: Engine) -> tuple[str, ...]:
     """What is to be said where the file names another engine than mirrors the flow.
 
