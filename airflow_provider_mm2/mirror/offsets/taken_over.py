@@ -20,6 +20,9 @@ Maps = Mapping[TopicPartition, OffsetMap]
 OF_CONNECTORS = frozenset({Reason.AHEAD, Reason.NOT_YET, Reason.NOT_MIRRORED, Reason.RECREATED})
 """Why the map has no answer where connectors have gone on behind it."""
 
+BY_POLICY = frozenset({Reason.BEFORE_SYNCS, Reason.NOT_COMMITTED})
+"""Reasons of places that the flow's policy gives: MirrorMaker 2 knows nothing there, and the map says it in numbers."""
+
 
 def is_for_mm2(found: GroupPosition, engine: Engine) -> bool:
     """Whether the map has nothing of a position, and MirrorMaker 2 may have copied what lies there.
@@ -55,10 +58,13 @@ def merged(ours: Sequence[GroupPosition], theirs: Sequence[GroupPosition], maps:
 
 def _fits(found: GroupPosition, other: GroupPosition, offset_map: OffsetMap | None) -> bool:
     is_elsewhere = found.target is not None and other.target != found.target
-    if is_elsewhere or not isinstance(other.position, Translated):
+    is_by_policy = other.position.reason in BY_POLICY
+    if is_elsewhere or is_by_policy or not isinstance(other.position, Translated):
         return False
     if offset_map is None or found.position.reason is not Reason.BEHIND_START:
         return True
+    if isinstance(found.position, Translated) and other.position.offset <= found.position.offset:
+        return False  # the policy's place, as we have published it: ours says in numbers what is not here
     first = offset_map.target_starts[0] if offset_map.counts else offset_map.target_end
     return other.position.offset <= first
 

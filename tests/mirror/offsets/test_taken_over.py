@@ -93,6 +93,20 @@ def test_syncs_that_contradict_the_map(world: Mm2World) -> None:
     assert world.look().to_json()["groups"][0]["target_offset"] == 60
 
 
+def test_a_policy_is_no_answer(world: Mm2World) -> None:
+    """Before the first sync nobody knows more than the map, which tells how far before its start a group stands."""
+    world._cluster.delete_topic(world._topic)
+    world.sync(30, 30)
+    world.commit("app", 10)
+    world.flow = world.flow.model_copy(update={"behind_start": "earliest"})
+    for _ in range(2):
+        (row,) = world.look().to_json()["groups"]
+        told = (row["target_offset"], row["reason"], row["source"])
+        assert told == (0, "behind the mirror's start by 50", "offset map")
+        world.run()
+    assert world.checkpoints() == [("app", 0, 10, 0)]
+
+
 def test_asked_only_where_it_is_needed(world: Mm2World) -> None:
     """MirrorMaker 2's topics are read only for a position that the map lacks; who may not read them is told."""
     committed = {name: GroupOffsets(offsets={SOURCE: at}) for name, at in (("behind", 50), ("mapped", 80))}
