@@ -22,8 +22,9 @@ UP_TO_DATE, BEHIND = "-up-to-date", "-behind"
 @pytest.fixture
 def stage(pair: LocalPair, connect_url: str, tmp_path: Path) -> Iterator[ConnectStage]:
     """Give a flow that connectors mirror: forty records, a group that has read them all, and one that lags behind."""
-    changes = {"groups": ["name-.*"], "on_gap": "accept", "emit_heartbeats": False, "lease_session_s": 6}
+    changes = {"on_gap": "accept", "emit_heartbeats": False, "lease_session_s": 6}
     with stage_of(pair, connect_url, tmp_path, count=40, **changes) as made:
+        made.document["groups"] = [f"{made.topic}.*"]
         made.mm2("put", "--apply")
         made.await_mirrored(40)
         for name, offset in ((UP_TO_DATE, 40), (BEHIND, 25)):
