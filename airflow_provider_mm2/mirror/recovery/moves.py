@@ -14,6 +14,7 @@ from airflow_provider_mm2.mirror.moments import show
 from airflow_provider_mm2.mirror.offsets.group_report import GroupsReport
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
 from airflow_provider_mm2.mirror.offsets.positions import GroupPosition
+from airflow_provider_mm2.mirror.offsets.taken_over import is_sure
 from airflow_provider_mm2.mirror.offsets.translate import Reason, Translated
 from airflow_provider_mm2.mirror.recovery.record import GroupMove, Order, PartMove
 from airflow_provider_mm2.mirror.state_model import PartitionLedger
@@ -117,7 +118,7 @@ def _part(found: GroupPosition, offset_map: OffsetMap | None, present: GroupOffs
         pending = "an open transaction holds a newer offset"
         reason = pending if reason is None else f"{reason}; {pending}"
     lag = None
-    if offset is not None and offset_map is not None:
+    if offset is not None and offset_map is not None and is_sure(found):
         lag = offset_map.records_before(offset_map.mirrored_end) - offset_map.records_before(offset)
     return PartMove(
         source=found.source,
@@ -127,7 +128,7 @@ def _part(found: GroupPosition, offset_map: OffsetMap | None, present: GroupOffs
         exact=exact,
         reason=reason,
         lag=lag,
-        reread=None if offset is None or found.pending else 0,
+        reread=None if offset is None or found.pending or not is_sure(found) else 0,
         not_on_target=position.distance if position.reason in _MISSING_HERE else 0,
         before=None if found.target is None else present.offsets.get(found.target),
         metadata=found.metadata,

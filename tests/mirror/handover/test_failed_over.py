@@ -66,7 +66,8 @@ def test_planned(stage: ConnectStage) -> None:
     assert unread(stage, UP_TO_DATE) == []
     lagging = unread(stage, BEHIND)
     assert lagging[-20:] == [message.value for message in messages(20, first=25)]
-    assert len(done["groups"]) == 2
+    rows = {each["group"]: (each["exact"], each["reread"], each["lag"]) for each in done["groups"]}
+    assert rows == {stage.topic + UP_TO_DATE: (True, 0, 0), stage.topic + BEHIND: (False, None, None)}
     digest = stage.call("failover", "--status")["plan_digest"]
     stage.call("failover", "--reopen", "--approve", digest)
     assert stage.told("resume", code=4)["error"]["kind"] == "EngineDiffers"
