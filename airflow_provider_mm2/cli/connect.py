@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_mm2.cli.connections import connect_access, wanted_here
+from airflow_provider_mm2.cli.connections import connect_access, connectors_of, wanted_here
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
     AsJson,
@@ -22,7 +22,7 @@ from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import ActionReport, PutReport, StatusReport
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, record_connectors
+from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, connectors_at_work
 from airflow_provider_mm2.mirror.run import process_owner, stopper
 
 FOUND_SOMETHING = 1
@@ -51,7 +51,10 @@ def connect(flow: Flow, action: Do, apply: Apply = False, as_json: AsJson = Fals
     """Keep MirrorMaker 2's connectors of a flow with engine: connect: put, diff, status, pause, resume and so on."""
     with failures_as_exit_codes(as_json), stop_on_signals() as stop:
         loaded = load(flow)
-        connectors = connectors_at(loaded, access=connect_access(loaded))
+        # Looking and stopping are allowed whatever mirrors the flow: what was left running has to be found and ended.
+        is_harmless = action in (Asked.STATUS, Asked.PAUSE, Asked.STOP, Asked.DELETE) and loaded.connect.is_given
+        access = connect_access(loaded)
+        connectors = connectors_of(loaded) if is_harmless else connectors_at(loaded, access=access)
         report: PutReport | StatusReport | ActionReport
         if action in (Asked.PUT, Asked.DIFF):
             report = _put(loaded, connectors, stop, apply=apply and action is Asked.PUT)
@@ -59,10 +62,7 @@ def connect(flow: Flow, action: Do, apply: Apply = False, as_json: AsJson = Fals
             report = connectors.status(stopper(stop))
         else:
             done = Action(action.value)
-            if done.lets_work:
-                with clusters(loaded, target_only=True) as pair:
-                    check_connectors_may_work(loaded, pair.target, stopper(stop))
-            report = connectors.act(done, apply=apply or done is not Action.DELETE, tick=stopper(stop))
+            report = _done(loaded, connectors, done, stop, apply=apply or done is not Action.DELETE)
     document = report.to_json()
     print_warnings(document.get("warnings", []))
     if as_json:
@@ -79,9 +79,18 @@ def _put(flow: MirrorFlow, connectors: FlowConnectors, stop: Event, *, apply: bo
     with clusters(flow) as pair:
         plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=tick)
         check_connectors_may_work(flow, pair.target, tick)
-        if apply:
-            record_connectors(flow, pair, owner=process_owner(), tick=tick)
-    return connectors.put(plan, wanted, tick=tick) if apply else plan
+        if not apply:
+            return plan
+        with connectors_at_work(flow, pair, owner=process_owner(), tick=tick) as keep:
+            return connectors.put(plan, wanted, tick=keep)
+
+
+def _done(flow: MirrorFlow, connectors: FlowConnectors, action: Action, stop: Event, *, apply: bool) -> ActionReport:
+    tick = stopper(stop)
+    if not action.lets_work:
+        return connectors.act(action, apply=apply, tick=tick)
+    with clusters(flow) as pair, connectors_at_work(flow, pair, owner=process_owner(), tick=tick) as keep:
+        return connectors.act(action, tick=keep)
 
 
 def _show(report: PutReport | StatusReport | ActionReport, document: dict[str, Any], action: Asked) -> None:

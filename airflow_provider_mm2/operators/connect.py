@@ -51,7 +51,7 @@ class ConnectMirrorOperator(FlowTask):
         :raises MirrorError: refused, and nothing was changed, or the Connect cluster does not answer in time.
         """
         from airflow_provider_mm2.mirror.connect.flow_connectors import Action
-        from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work
+        from airflow_provider_mm2.mirror.handover.recording import connectors_at_work
         from airflow_provider_mm2.mirror.run import stopper
 
         apply = switch("apply", self.apply)
@@ -65,17 +65,20 @@ class ConnectMirrorOperator(FlowTask):
             return self._put(flow, connectors, owner=self.attempt(context), apply=apply)
         action, tick = Action(self.action), stopper(self.stop)
         if action.lets_work:
-            settings = pair_settings(flow, target_only=True)
-            with closing(connect_pair(flow, settings, self.stop, target_only=True)) as pair:
-                check_connectors_may_work(flow, pair.target, tick)
-        document = connectors.act(action, apply=apply, tick=tick).to_json()
+            with (
+                closing(connect_pair(flow, pair_settings(flow), self.stop)) as pair,
+                connectors_at_work(flow, pair, owner=self.attempt(context), tick=tick) as keep,
+            ):
+                document = connectors.act(action, apply=apply, tick=keep).to_json()
+        else:
+            document = connectors.act(action, apply=apply, tick=tick).to_json()
         for row in document["connectors"]:
             self.log.info("%s: %s -> %s", row["connector"], row["before"], row["after"])
         return document
 
     def _put(self, flow: MirrorFlow, connectors: FlowConnectors, *, owner: str, apply: bool) -> dict[str, Any]:
         from airflow_provider_mm2.mirror.connect.access import wanted_connectors
-        from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, record_connectors
+        from airflow_provider_mm2.mirror.handover.recording import check_connectors_may_work, connectors_at_work
         from airflow_provider_mm2.mirror.run import stopper
 
         settings, tick = pair_settings(flow), stopper(self.stop)
@@ -84,9 +87,10 @@ class ConnectMirrorOperator(FlowTask):
             plan = connectors.plan(wanted, target_cluster=pair.target.cluster_id, tick=tick)
             self._log_plan(plan)
             check_connectors_may_work(flow, pair.target, tick)
+            report = plan
             if apply:
-                record_connectors(flow, pair, owner=owner, tick=tick)
-        report = connectors.put(plan, wanted, tick=tick) if apply else plan
+                with connectors_at_work(flow, pair, owner=owner, tick=tick) as keep:
+                    report = connectors.put(plan, wanted, tick=keep)
         self.log.info("%d connector(s) to change, %s", report.to_change, "changed" if apply else "shown only")
         return {
             "flow": flow.name,

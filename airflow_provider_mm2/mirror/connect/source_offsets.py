@@ -10,7 +10,7 @@ Source: KIP-875 (offsets of stopped connectors), KIP-618 (zombie fencing); Mirro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.connect.connectors import Connector, Part, name_of
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import progress_of
-from airflow_provider_mm2.mirror.errors import ConnectOffsetsMoved
+from airflow_provider_mm2.mirror.errors import ConnectOffsetsMoved, ConnectorMissing
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 
@@ -62,16 +62,31 @@ class SourceOffsets:
     def stand_still(self, tick: Tick) -> dict[TopicPartition, int]:
         """Where the stopped connector stands for good: nothing of its may write any more.
 
+        :raises ConnectorMissing: it is not there, so nobody can say how far it has copied.
         :raises ConnectOffsetsMoved: somebody changed them meanwhile.
         :raises EndpointRefused: it is not stopped.
         """
+        self.see_there(tick)
         before = self.read(tick)
-        if self.name in self.connectors.there(tick):
-            self._write(before, tick)
+        self._write({part: before[part] for part in before}, (), tick)
         after = self.read(tick)
         if before != after:
             self._raise_moved(before, after)
         return after
+
+    def see_there(self, tick: Tick) -> None:
+        """See that there is such a connector.
+
+        :raises ConnectorMissing: there is none: deleted, or on another Connect cluster.
+        """
+        if self.name not in self.connectors.there(tick):
+            where = self.connectors.rest.web.url
+            raise ConnectorMissing(flow=self.flow.name, where=where, names=(self.name,))
+
+    def is_running(self, tick: Tick) -> bool:
+        """Whether it is to copy: its offsets do not stand still then."""
+        status = self.connectors.rest.status_if_any(self.name, tick)
+        return status is not None and status["connector"]["state"] not in ("STOPPED", "PAUSED")
 
     def keep_stopped(self, connector: Connector, tick: Tick) -> None:
         """Let the connector be there, with its configuration, and stopped."""
@@ -81,19 +96,22 @@ class SourceOffsets:
         self.connectors.act(Action.STOP, missing_ok=True, tick=tick)
 
     def set(self, progress: Progress, tick: Tick) -> None:
-        """Let the stopped connector go on there; a partition that is at its beginning has no offset in Connect.
+        """Let the stopped connector go on there, and have no other offset.
+
+        A partition that is at its beginning has none in Connect.
 
         :raises ConnectOffsetsMoved: they are not what was set.
         """
         known = self.read(tick)
-        wanted = {**known, **progress}
-        self._write({part: offset for part, offset in wanted.items() if offset or part in known}, tick)
+        wanted = {part: offset for part, offset in progress.items() if offset}
+        self._write(wanted, known.keys() - wanted.keys(), tick)
         found = self.read(tick)
-        if found != {part: offset for part, offset in wanted.items() if offset}:
+        if found != wanted:
             self._raise_moved(wanted, found)
 
-    def _write(self, progress: Progress, tick: Tick) -> None:
-        rows = [_row(self.flow.source.alias, part, offset) for part, offset in sorted(progress.items())]
+    def _write(self, progress: Progress, forgotten: Collection[TopicPartition], tick: Tick) -> None:
+        every = {**dict.fromkeys(forgotten, 0), **progress}
+        rows = [_row(self.flow.source.alias, part, offset) for part, offset in sorted(every.items())]
         if rows:
             self.connectors.rest.alter_offsets(self.name, rows, tick)
         else:

@@ -15,7 +15,7 @@ from airflow_provider_mm2.mirror.connect.source_offsets import SourceOffsets
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow
 from airflow_provider_mm2.mirror.errors import ConnectFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
-from airflow_provider_mm2.mirror.handover.recording import record_connectors
+from airflow_provider_mm2.mirror.handover.recording import connectors_at_work
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.run import run_mirror
 
@@ -94,8 +94,8 @@ class ByConnectors:
         """
         connectors, wanted = self.side.connectors(self.flow), self.side.wanted(self.flow)
         plan = connectors.plan(wanted, target_cluster=self.pair.target.cluster_id, tick=tick)
-        record_connectors(self.flow, self.pair, owner=self.owner, tick=tick)
-        connectors.put(plan, wanted, tick=tick)
+        with connectors_at_work(self.flow, self.pair, owner=self.owner, tick=tick) as keep:
+            connectors.put(plan, wanted, tick=keep)
 
     def go_on(self, tick: Tick) -> int:
         """Look how far they are.

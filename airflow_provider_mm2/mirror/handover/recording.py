@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.interval.state_topics import ensure_state_topics, record_flow
@@ -25,14 +28,22 @@ def check_connectors_may_work(flow: MirrorFlow, target: TargetCluster, tick: Tic
     return record is not None
 
 
-def record_connectors(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick) -> None:
-    """Write down that connectors mirror a flow, before they begin; on record already, nothing is written.
+@contextmanager
+def connectors_at_work(flow: MirrorFlow, pair: ClusterPair, *, owner: str, tick: Tick) -> Iterator[Tick]:
+    """Let connectors work, by the record and under the control lease: nobody hands the flow over meanwhile.
 
+    On the first time it goes on record that connectors mirror the flow. Gives a tick that keeps the lease: whoever has
+    lost it must not ask for anything any more.
+
+    :raises LeaseHeld: a hand-over or a failover is at work.
     :raises MirrorError: as :func:`check_connectors_may_work`; or the flow's own topics cannot be made.
     """
-    if check_connectors_may_work(flow, pair.target, tick):
-        return
-    record = wanted_record(flow, pair)
-    ensure_state_topics(flow, pair)
+    record = None if check_connectors_may_work(flow, pair.target, tick) else wanted_record(flow, pair)
+    if record is not None:
+        ensure_state_topics(flow, pair)
     with control_lease(flow, pair.target, owner, tick) as lease:
-        record_flow(flow, pair, record, lease, lease.keeping(tick))
+        keep = lease.keeping(tick)
+        if record is not None:
+            record_flow(flow, pair, record, lease, keep)
+        check_connectors_may_work(flow, pair.target, keep)
+        yield keep

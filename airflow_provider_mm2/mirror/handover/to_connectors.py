@@ -6,7 +6,7 @@
 4. Read the ledger, and see again that all is as it says; if not, runs are let in again.
 5. Set the connector's offsets to the ledger's progress, and see that they are what was set.
 6. Record that connectors mirror the flow. From here on their offsets are the truth: never set back by a hand-over.
-7. Put all connectors, and resume them.
+7. Put all connectors, and resume them, the lease still held: nobody hands the flow back meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.clusters.selection import select_topics
 from airflow_provider_mm2.mirror.connect.connectors import Connector, Part
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action
 from airflow_provider_mm2.mirror.connect.report import PutReport
@@ -23,7 +25,7 @@ from airflow_provider_mm2.mirror.handover.report import HandedPartition, HandOve
 from airflow_provider_mm2.mirror.handover.work import HandOverWork
 from airflow_provider_mm2.mirror.interval.facts import gather_facts
 from airflow_provider_mm2.mirror.interval.plan import judge
-from airflow_provider_mm2.mirror.model import TopicPartition
+from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.state.fencing import fence_runs
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state.ledger import read_shards
@@ -51,20 +53,18 @@ class ToConnectors:
         work = self.work
         record = self._record()
         plan = self._plan(work.tick)
-        if record.engine is Engine.CONNECT:
-            if apply:
-                self._begin(plan, work.tick)
-            return self._report(record, {}, plan, applied=apply)
-        progress = self._progress(record, work.tick)
+        if record.engine is Engine.CONNECT and not apply:
+            return self._report(record, {}, plan, applied=False)
+        progress = {} if record.engine is Engine.CONNECT else self._progress(record, work.tick)
+        known = work.offsets.read(work.tick)
         if not apply:
-            return self._report(record, progress, plan, applied=False)
+            return self._report(record, progress, plan, known, applied=False)
         with work.under_lease() as (lease, tick):
             before = self._record()
-            if before.engine is Engine.CONNECT:
-                raise HandOverRefused(flow=work.flow.name, problems=("somebody else handed it over meanwhile",))
-            progress = self._take(before, lease, tick)
-        self._begin(self._plan(work.tick), work.tick)
-        return self._report(record, progress, plan, applied=True)
+            if before.engine is not Engine.CONNECT:
+                progress = self._take(before, lease, tick)
+            self._begin(self._plan(tick), tick)
+        return self._report(record, progress, plan, known, applied=True)
 
     def _record(self) -> FlowRecord:
         record = self.work.standing()
@@ -115,13 +115,17 @@ class ToConnectors:
         """
         pair, flow = self.work.pair, self.work.flow
         ledgers = read_shards(pair.target, record.flow, record.shards, tick)
-        sources = pair.source.describe_topics(sorted({part.topic for part in ledgers}))
+        selected = select_topics(flow, naming.policy_of(flow), pair.source.list_topics()).topics
+        sources = pair.source.describe_topics(sorted({*selected, *(part.topic for part in ledgers)}))
         ledgers = {part: ledger for part, ledger in ledgers.items() if part.topic in sources}
-        targets = pair.target.describe_topics(sorted({each.latest.target_topic for each in ledgers.values()}))
+        names = {*(selected[name] for name in selected), *(each.latest.target_topic for each in ledgers.values())}
+        targets = pair.target.describe_topics(sorted(names))
         gone = sorted({each.latest.target_topic for each in ledgers.values()} - targets.keys())
         problems = [f"the target topic {name} is gone" for name in gone]
         if not gone:
-            pairs = {part: ledger.latest.target for part, ledger in ledgers.items()}
+            pairs = _on_both_sides(selected, sources, targets) | {
+                part: each.latest.target for part, each in ledgers.items()
+            }
             facts = gather_facts(pair, record=record, pairs=pairs, topics=(sources, targets), ledger=ledgers, tick=tick)
             problems = [found.first_line for fact in facts.values() if (found := judge(fact)) is not None]
         if problems:
@@ -130,18 +134,37 @@ class ToConnectors:
         return {part: ledger.latest.next_offset for part, ledger in ledgers.items()}
 
     def _report(
-        self, record: FlowRecord, progress: Mapping[TopicPartition, int], plan: PutReport, *, applied: bool
+        self,
+        record: FlowRecord,
+        progress: Mapping[TopicPartition, int],
+        plan: PutReport,
+        known: Mapping[TopicPartition, int] | None = None,
+        *,
+        applied: bool,
     ) -> HandOverReport:
-        known = self.work.offsets.read(self.work.tick) if progress and not applied else {}
         return HandOverReport(
             flow=self.work.flow.name,
             before=record.engine,
             to=Engine.CONNECT,
             applied=applied,
             partitions=tuple(
-                HandedPartition(source=part, old=known.get(part), new=offset, reason="runs have copied up to here")
+                HandedPartition(
+                    source=part, old=(known or {}).get(part), new=offset, reason="runs have copied up to here"
+                )
                 for part, offset in sorted(progress.items())
             ),
             connectors=tuple(each.name for each in self.wanted),
             warnings=plan.warnings,
         )
+
+
+def _on_both_sides(
+    selected: Mapping[str, str], sources: Mapping[str, TopicInfo], targets: Mapping[str, TopicInfo]
+) -> dict[TopicPartition, TopicPartition]:
+    """Partitions that are on both sides: also those that no run has mirrored are judged as a run would."""
+    return {
+        TopicPartition(name, number): TopicPartition(target, number)
+        for name, target in selected.items()
+        if name in sources and target in targets
+        for number in range(min(sources[name].partitions, targets[target].partitions))
+    }

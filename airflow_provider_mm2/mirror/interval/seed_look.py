@@ -20,7 +20,7 @@ from airflow_provider_mm2.mirror.interval.seed_rules import (
 )
 from airflow_provider_mm2.mirror.interval.survey import Survey
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition, TopicSetting
-from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed
+from airflow_provider_mm2.mirror.offsets.seed import NoPoint, Point, Points, Seed, SeedKind
 from airflow_provider_mm2.mirror.state_model import FlowRecord, PartitionLedger
 
 NO_LOG = LogOffsets(start=0, stable=0, end=0)
@@ -107,6 +107,7 @@ class SeedLook:
             retention_ms=retention_ms,
             copy_end=end,
             astray=astray,
+            accepts_gap=self.flow.on_gap == "accept" and self.seed.kind is SeedKind.CONNECTORS,
         )
 
     def visible(self, fact: PartitionFacts, new: int) -> int:

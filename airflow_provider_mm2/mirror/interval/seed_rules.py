@@ -36,6 +36,7 @@ class SeedFacts:
     :param retention_ms: how long the target keeps records by their timestamp; None: for ever.
     :param copy_end: where the copy ends by its own last records, where that was looked for and is clear.
     :param astray: records on the source between that and the point.
+    :param accepts_gap: the flow goes on where the source does when records are gone, and that goes on record.
     """
 
     facts: PartitionFacts
@@ -45,6 +46,7 @@ class SeedFacts:
     retention_ms: int | None
     copy_end: int | None = None
     astray: int = 0
+    accepts_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +186,7 @@ def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int)
     """What a seed would lose or repeat."""
     facts, costs, lost = given.facts, list[str](), _lost(given, seed, old)
     start, is_told = facts.source_log.start, seed.kind is SeedKind.MATCH
-    if lost is not None:
+    if lost is not None and not given.accepts_gap:
         costs.append(f"source offsets [{lost[0]:,}, {lost[1]:,}) are gone and are never copied")
     if old is not None and new < old and given.visible and not is_told:
         costs.append(f"it stands at {old:,}; going back to {new:,} copies {_count(given.visible)} once more")
@@ -196,6 +198,7 @@ def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int)
             f"{_count(given.astray)}{again}; --from match goes on at {given.copy_end:,}"
         )
     copies = _copies(given, seed, old, new)
+    is_told |= seed.kind is SeedKind.CONNECTORS  # compaction and retention may have left less of it on the target
     if _is_ahead(facts, old, new) and given.visible > copies and not is_told:
         stands = f"it stands at {old:,}" if old is not None else f"the new topic begins at {start:,}"
         costs.append(f"{stands}; going ahead to {new:,} never copies {_count(given.visible)}")

@@ -7,7 +7,7 @@ each shard again behind its fence.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
 from airflow_provider_mm2.mirror.errors import SeedRefused, SeedUnreadable
 from airflow_provider_mm2.mirror.flow import MirrorFlow
+from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.seed_look import NO_LOG, SeedLook, retentions
 from airflow_provider_mm2.mirror.interval.seed_rules import (
     SeedRow,
@@ -158,8 +159,16 @@ def seed_flow(
     return replace(report, applied=True)
 
 
-def _for_all(points: Points, parts: Collection[TopicPartition]) -> Points:
-    return {part: points.get(part, NoPoint(why="the connectors have copied nothing of it")) for part in parts}
+def _for_all(points: Points, facts: Mapping[TopicPartition, PartitionFacts]) -> Points:
+    return {part: points.get(part) or _no_offset(fact) for part, fact in facts.items()}
+
+
+def _no_offset(fact: PartitionFacts) -> NoPoint:
+    """Connectors tell nothing of a partition: that is right where nothing is on the target but what runs brought."""
+    if not fact.visible:
+        return NoPoint(why="the connectors have copied nothing of it")
+    why = f"the connectors have no offset of it, and the target holds {fact.visible:,} record(s) that no run brought"
+    return NoPoint(why=why, refused=True)
 
 
 def _is_of(part: TopicPartition, shard: int, shards: int) -> bool:

@@ -26,6 +26,7 @@ from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.state.engines import engine_of
 from airflow_provider_mm2.mirror.state.gate import find_gate
 from airflow_provider_mm2.mirror.state_model import Engine
+from airflow_provider_mm2.mirror.verify.before_the_map import tell_before
 from airflow_provider_mm2.mirror.verify.behind import tell_behind
 from airflow_provider_mm2.mirror.verify.comparison import Comparison, Report, no_report
 from airflow_provider_mm2.mirror.verify.report import VerifyReport
@@ -63,6 +64,7 @@ def verify_flow(
     copied, told = _copied(connectors, tick) if is_on_connect else (None, ())
     order = replace(order, by_order=order.by_order or is_on_connect)
     scope = scope_by_order(flow, pair, order, copied) if order.by_order else scope_by_map(flow, pair, order, tick)
+    scope = replace(scope, warnings=(*scope.warnings, *tell_before(scope.parts)))
     if order.sample is not None:
         return _sampled(flow, scope, order, Comparison(pair, tick, report), began)
     memory = None if resume is None else Memory(resume, flow.name, order, every_s=every_s)

@@ -29,6 +29,7 @@ def ticked(call: Callable[[], T], tick: Tick) -> T:
         except BaseException as error:  # noqa: BLE001 # raised again by the caller
             failed.append(error)
 
+    tick()  # who has lost a lease meanwhile sends nothing any more
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     while thread.is_alive():

@@ -74,7 +74,7 @@ class ConnectStage:
         assert code in (None, result.exit_code), result.output
         return json.loads(result.stdout)
 
-    def told(self, action: str, *options: str, code: int = 0) -> Any:
+    def told(self, action: str, *options: str, code: int | None = 0) -> Any:
         """The document of ``mm2 connect --json``."""
         return self.call("connect", action, *options, code=code)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,24 @@ from airflow_provider_mm2.mirror.interval.plan import PartitionFacts
 from airflow_provider_mm2.mirror.interval.seed_rules import SeedFacts, judge_seed, rebased_by
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.offsets.offset_map import OffsetMap
-from airflow_provider_mm2.mirror.offsets.seed import Point, Seed
+from airflow_provider_mm2.mirror.offsets.seed import Point, Seed, SeedKind
 from airflow_provider_mm2.mirror.offsets.translate import Policy, Reason, Translated, Untranslated, translate
 from airflow_provider_mm2.mirror.state_model import Delivery, PartitionLedger
 from tests.mirror.interval.seed_world import SeedWorld
 from tests.mirror.state.ledger_entries import entry
+
+FACTS_OF_RUNS = PartitionFacts(
+    source=TopicPartition("orders", 0),
+    target=TopicPartition("us.orders", 0),
+    source_topic=TopicInfo(name="orders", topic_id="id-1", partitions=1, replication_factor=1),
+    target_topic=TopicInfo(name="us.orders", topic_id="id-2", partitions=1, replication_factor=1),
+    ledger=PartitionLedger(entries=(entry(10),)),
+    group_offset=11,
+    source_log=LogOffsets(start=0, stable=50, end=50),
+    target_log=LogOffsets(start=0, stable=31, end=31),
+    visible=20,
+)
+"""Ten records that runs have copied, and what another engine has copied behind them."""
 
 COPIED = ("match", "connect:offsets", "source-group:g", "offsets:f", "progress-group", "failover")
 
@@ -92,3 +106,26 @@ def test_no_group_is_put_behind_a_copy_that_it_has_not_read() -> None:
     }
     assert {position: records for position, records in skipped.items() if records} == {}
     assert [world.values_from(world.target_offsets(f"g{position}")[0])[:1] for position in (20, 25)] == [[20], [25]]
+
+
+@pytest.mark.parametrize(("copies", "visible"), [(20, 20), (5, 20), (20, 5), (0, 20)])
+def test_what_connectors_have_copied(copies: int, visible: int) -> None:
+    """Compaction and retention may have left more or less of it on either side: nothing of it is lost or foreign."""
+    facts = replace(FACTS_OF_RUNS, visible=copies)
+    point = Point(offset=31, why="the connectors have copied up to here")
+    given = SeedFacts(facts=facts, point=point, visible=visible, oldest_ms=None, retention_ms=None)
+    row = judge_seed(given, Seed(kind=SeedKind.CONNECTORS), now_ms=0)
+    assert (row.refusal(force=False), row.new, row.foreign) == (None, 31, None)
+    ledger = rebased_by(row, facts, "cluster", Delivery.EXACTLY_ONCE).ledger
+    assert (ledger.entries[0].first, ledger.latest.generation) == (31, 2)
+
+
+def test_connectors_that_went_on_behind_a_gap() -> None:
+    """What the source lost before they had copied it refuses a hand-over, unless the flow accepts gaps; it is told."""
+    facts = replace(FACTS_OF_RUNS, source_log=LogOffsets(start=40, stable=50, end=50))
+    point = Point(offset=20, why="the connectors have copied up to here")
+    given = SeedFacts(facts=facts, point=point, visible=0, oldest_ms=None, retention_ms=None)
+    refused = judge_seed(given, Seed(kind=SeedKind.CONNECTORS), now_ms=0)
+    assert "[20, 40) are gone and are never copied" in str(refused.refusal(force=False))
+    taken = judge_seed(replace(given, accepts_gap=True), Seed(kind=SeedKind.CONNECTORS), now_ms=0)
+    assert (taken.refusal(force=False), taken.lost, taken.new) == (None, (20, 40), 40)
