@@ -54,11 +54,14 @@ class OrderWalk:
 
     def run(self, source: Cursor, target: Cursor) -> None:
         """Compare until both sides are at their ends."""
+        is_emptied = not self._is_begun and not target.count and self._compared.starts[Side.TARGET] > 0
         while source.count and target.count and not self._is_over:
             if self._compared.digests.is_at_block_end:
                 self._compared.checkpoint(source.offset, target.offset)
             self._pairs(source, target)
         if not self._is_over:
+            if is_emptied:
+                self._all_expired(source)
             self._tail_missing(source)
             self._beyond(target)
         for cursor, count in ((source, self._compared.source_alone), (target, self._compared.target_alone)):
@@ -133,6 +136,13 @@ class OrderWalk:
                 tally.expired[side] += count
             return True
         return False
+
+    def _all_expired(self, source: Cursor) -> None:
+        """Retention has left nothing on the target: of what the source still has nobody can say that it never came."""
+        while source.count:
+            for columns in map(self._that_are_due, source.take(source.count)):
+                self._compared.source_alone(columns)
+                self._compared.tally.expired[Side.TARGET] += len(columns)
 
     def _tail_missing(self, source: Cursor) -> None:
         """Count what the source has and the target has not at its end."""

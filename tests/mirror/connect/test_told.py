@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_mm2.mirror.connect.access import connectors_at
 from airflow_provider_mm2.mirror.connect.connectors import ALIASES, OWNER, PACKAGE, Connector, Part
 from airflow_provider_mm2.mirror.connect.difference import Change, changes_of, why_not_ours
+from airflow_provider_mm2.mirror.connect.neighbours import beside
 from airflow_provider_mm2.mirror.connect.report import ConnectorState, TaskState, progress_of, shortened
 from airflow_provider_mm2.mirror.connect.rest import is_rebalancing
 from airflow_provider_mm2.mirror.connect.scrubbing import scrub, secrets_of
@@ -123,3 +124,25 @@ def test_workers_that_rebalance() -> None:
     assert is_rebalancing(httpx.Response(500, text=text))
     assert not is_rebalancing(httpx.Response(500, text="java.lang.NullPointerException"))
     assert not is_rebalancing(httpx.Response(200, text="rebalance"))
+
+
+@pytest.mark.parametrize(
+    ("topics", "is_told"),
+    [
+        ("orders.*", True),
+        ("orders", True),
+        (".*", True),
+        ("order.*", True),
+        ("x|orders", True),
+        ("orders-eu, stock", True),
+        ("customers.*", False),
+        ("order-.*, customers", False),
+        ("o?rders", True),
+    ],
+)
+def test_connectors_of_others_on_the_same_way(topics: str, is_told: bool) -> None:
+    """What may take the same topics is warned of; what cannot, by how its patterns begin, is not."""
+    aliases = dict(zip(ALIASES, ("us", "eu"), strict=True))
+    config = {"connector.class": PACKAGE + Part.SOURCE.value, **aliases, "topics": topics}
+    told = list(beside(connect_flow(topics=["orders.*"]), {"other": config}, []))
+    assert bool(told) == is_told

@@ -144,6 +144,14 @@ def test_expired_heads(world: VerifyWorld, monkeypatch: pytest.MonkeyPatch, head
     assert (row["mismatches"], row["expired_source"], row["expired_target"]) == (0, 20, 0)
 
 
+def test_all_of_it_expired(world: VerifyWorld) -> None:
+    """A target that retention has emptied had records once: what the source still has is not called missing."""
+    world.pair.eu.advance_log_start(*COPY, 300)
+    report = world.verify(by_order=True)
+    (row,) = report.to_json()["partitions"]
+    assert (report.count, row["expired_target"]) == (0, 300)
+
+
 def test_unlike(world: VerifyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is alike any more that is said once, and no further guess is made."""
     monkeypatch.setattr(apart, "WINDOWS", (20, 50))
