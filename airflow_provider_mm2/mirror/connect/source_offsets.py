@@ -22,6 +22,9 @@ from airflow_provider_mm2.mirror.errors import ConnectOffsetsMoved, ConnectorMis
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
 
+ENABLED, OFF = "enabled", "false"
+"""Key of a connector's configuration, and the value with which it does nothing."""
+
 Progress = Mapping[TopicPartition, int]
 """The next source offset to copy, by source partition."""
 
@@ -82,6 +85,18 @@ class SourceOffsets:
         if self.name not in self.connectors.there(tick):
             where = self.connectors.rest.web.url
             raise ConnectorMissing(flow=self.flow.name, where=where, names=(self.name,))
+
+    def disable(self, tick: Tick) -> None:
+        """Let the stopped connector copy nothing even if somebody resumes it; putting it makes it what it was.
+
+        A request to resume it may be on its way, from a process that nobody can stop any more.
+
+        Source: MirrorMaker 2, ``MirrorSourceConnector.start``: with ``enabled=false`` it has no task.
+        """
+        config = self.connectors.there(tick).get(self.name)
+        if config is not None and config.get(ENABLED) != OFF:
+            disabled = {**config, ENABLED: OFF}
+            self.connectors.rest.change("PUT", self.name, "config", disabled, disabled, tick)
 
     def is_running(self, tick: Tick) -> bool:
         """Whether it is to copy: its offsets do not stand still then."""

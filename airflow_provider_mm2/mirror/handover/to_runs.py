@@ -6,6 +6,7 @@
 4. Seed these offsets as the flow's progress, shard by shard behind its lease and fence. The records at the end of each
    copy are looked for on the source first; where they contradict the offset nothing is written.
 5. Record that runs mirror the flow: until here none may.
+6. Disable the connector that copies, so that whoever resumes it late lets nothing come twice.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def to_runs(work: HandOverWork, *, apply: bool) -> HandOverReport:
                     _let_go_on(work, lease)
                 raise
         work.record(Engine.BOUNDED, lease, tick)
+        work.offsets.disable(tick)
     return _report(work, record, seeded, applied=True)
 
 

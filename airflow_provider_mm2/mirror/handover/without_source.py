@@ -5,7 +5,7 @@
 3. Put these offsets on record as the flow's progress, shard by shard behind its fence. The map begins anew there: what
    lies before is known by MirrorMaker 2's syncs. Which topic it was on the source cannot be asked, so that stays open.
 4. Put on record where MirrorMaker 2's checkpoints say that the groups stood.
-5. Record that runs mirror the flow.
+5. Record that runs mirror the flow, and disable the connector that copies.
 
 Each may be done again. Nothing is held against the source, so unlike ``to_runs`` this believes Connect.
 """
@@ -51,6 +51,7 @@ def take_without_source(work: HandOverWork, record: FlowRecord, lease: Lease, ti
         _write_progress(work, record, _places(work, record, progress, tick), tick)
         _write_groups(work, tick)
     work.record(Engine.BOUNDED, lease, tick)
+    work.offsets.disable(tick)
     return progress
 
 

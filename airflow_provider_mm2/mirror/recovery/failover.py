@@ -90,7 +90,7 @@ class Failover:
         :raises MirrorError: it could not begin.
         """
         target, record = self.pair.target, find_record(self.flow, self.pair.target, self.tick)
-        check_connectors(self.flow, order, record)
+        check_connectors(self.flow, order, record, self.connectors, self.tick)
         check_none_open(read_recorded(target, self.flow.name, self.tick))
         live = self.pair if order.mode is Mode.PLANNED else None
         plan = look_beforehand(as_recorded(self.flow, record), target, order, record, self.tick, live=live)
@@ -110,7 +110,8 @@ class Failover:
         :raises FailoverUnderWay: one is open; says whose. LeaseHeld: somebody is at it right now; says who.
         :raises MirrorError: a step failed; it is on record, and ``resume`` tries it again.
         """
-        check_connectors(self.flow, order, find_record(self.flow, self.pair.target, self.tick))
+        known = find_record(self.flow, self.pair.target, self.tick)
+        check_connectors(self.flow, order, known, self.connectors, self.tick)
         with self._at_work(order) as work:
             recorded = work.journal.recorded
             check_none_open(recorded)
@@ -140,8 +141,7 @@ class Failover:
         """Go on with the failover that is open.
 
         :param digest: of the plan that is approved; one that is approved already has to be this one.
-        :param approve: approve whatever the plan is.
-        :param by: who approves it; None: the owner.
+        :param approve: approve whatever the plan is; ``by``: who does, None: the owner.
         :param until: the last step that is done, those before it included.
         :raises NoFailover: none is open.
         :raises PlanChanged: ``digest`` is not that of the plan.

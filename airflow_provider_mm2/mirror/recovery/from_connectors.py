@@ -7,8 +7,11 @@ rollback the flow is handed over to them again by a person.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
+from airflow_provider_mm2.mirror.clusters.ports import Tick
+from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.connect.source_offsets import SourceOffsets
 from airflow_provider_mm2.mirror.errors import FailoverRefused, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -22,15 +25,26 @@ from airflow_provider_mm2.mirror.recovery.work import Detail, Work
 from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
 
 
-def check_connectors(flow: MirrorFlow, order: Order, record: FlowRecord) -> None:
+def check_connectors(
+    flow: MirrorFlow,
+    order: Order,
+    record: FlowRecord,
+    connectors: Callable[[], FlowConnectors] | None,
+    tick: Tick,
+) -> None:
     """What cannot be done while connectors mirror a flow, before anything is.
 
+    :param connectors: gives the way to them.
     :raises FailoverRefused: only some groups are to move, and the connectors go on for the others.
     :raises HandOverRefused: the flow does not say where its Connect cluster is.
+    :raises ConnectorMissing: the connector that copies is not there, so nobody could say how far it is.
+    :raises EndpointUnreachable: the Connect cluster does not answer.
     """
     if record.engine is Engine.BOUNDED:
         return
     as_connect_flow(flow)
+    if record.engine is Engine.CONNECT and connectors is not None:
+        SourceOffsets(connectors=connectors()).see_there(tick)
     if not order.is_whole:
         problem = (
             "connectors mirror it, and they are stopped by a failover, so only all of it can move; for some groups "

@@ -70,8 +70,10 @@ def test_the_connector_is_gone(stage: ConnectStage) -> None:
     until(lambda: copied_by_connectors(stage) == 10, "ten copied records on record")
     stage.mm2("delete", "--apply")
     stage.document["engine"] = "bounded"
-    for command in (("hand-over",), ("hand-over", "--apply"), ("failover", "--unplanned", "--apply", "--yes")):
-        assert stage.call(*command, code=4)["error"]["kind"] in ("ConnectorMissing", "NothingMirrored")
+    unplanned = ("failover", "--unplanned")
+    for command in (("hand-over",), ("hand-over", "--apply"), unplanned, (*unplanned, "--apply", "--yes")):
+        assert stage.call(*command, code=4)["error"]["kind"] == "ConnectorMissing"
+    assert stage.call("failover", "--status")["state"] == "none"
     assert engine(stage) is Engine.CONNECT
     stage.document["engine"] = "connect"
     stage.mm2("put", "--apply")
@@ -112,7 +114,11 @@ def test_left_running_beside_runs(stage: ConnectStage) -> None:
     stage.call("hand-over", "--apply")
     stage.ask("PUT", f"/{stage.connector(Part.SOURCE)}/resume")
     until(lambda: state(stage) == "RUNNING", "a connector that somebody resumed")
-    assert stage.told("status", code=None)["connectors"][0]["state"] == "RUNNING"
+    source = stage.told("status", code=1)["connectors"][0]
+    assert (source["state"], source["tasks"]) == ("RUNNING", [])
+    stage.lab.produce(Side.SOURCE, stage.source, *messages(5, first=10))
+    assert stage.call("run")["records"] == 5
+    assert stage.mirrored() == [message.value for message in messages(15)]
     assert stage.call("hand-over", "--apply")["done_already"]
     assert state(stage) == "STOPPED"
     stage.ask("PUT", f"/{stage.connector(Part.SOURCE)}/resume")
