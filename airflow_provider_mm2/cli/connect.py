@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from airflow_provider_mm2.cli.connect_standing import show_connectors
 from airflow_provider_mm2.cli.connections import connect_access, connectors_of, wanted_here
 from airflow_provider_mm2.cli.flows import Flow, clusters, load, stop_on_signals
 from airflow_provider_mm2.cli.output import (
@@ -53,8 +54,7 @@ def connect(flow: Flow, action: Do, apply: Apply = False, as_json: AsJson = Fals
         loaded = load(flow)
         # Looking and stopping are allowed whatever mirrors the flow: what was left running has to be found and ended.
         is_harmless = action in (Asked.STATUS, Asked.PAUSE, Asked.STOP, Asked.DELETE) and loaded.connect.is_given
-        access = connect_access(loaded)
-        connectors = connectors_of(loaded) if is_harmless else connectors_at(loaded, access=access)
+        connectors = connectors_of(loaded) if is_harmless else connectors_at(loaded, access=connect_access(loaded))
         report: PutReport | StatusReport | ActionReport
         if action in (Asked.PUT, Asked.DIFF):
             report = _put(loaded, connectors, stop, apply=apply and action is Asked.PUT)
@@ -119,11 +119,7 @@ def _show(report: PutReport | StatusReport | ActionReport, document: dict[str, A
 
 
 def _show_status(report: StatusReport, document: dict[str, Any]) -> None:
-    rows = [
-        {**each, "tasks": ", ".join(f"{task['task']}: {task['state']}" for task in each["tasks"]) or None}
-        for each in document["connectors"]
-    ]
-    print_table(f"connectors of flow {report.flow}", rows, ("connector", "state", "worker", "tasks"))
+    show_connectors(document)
     if document["partitions"]:
         print_table("next offsets to copy", document["partitions"], ("topic", "partition", "progress"))
     for failure in report.failures:

@@ -80,20 +80,17 @@ def flow_connectors(flow: MirrorFlow) -> FlowConnectors | None:
 
     Call it in ``execute()`` only: it asks Airflow and the environment of the worker.
 
-    :raises HttpConnectionUnusable: the connection cannot be used.
-    :raises ConnectVariableMissing: an environment variable is not set.
+    :raises MirrorError: as :func:`connectors_beside`.
     """
-    if flow.engine != "connect":
-        return None
-    connection = flow.connect.connection
-    return _connectors(flow, None if connection is None else ConnectRestHook(connection).get_conn())
+    return connectors_beside(flow) if flow.engine == "connect" else None
 
 
 def connectors_beside(flow: MirrorFlow) -> FlowConnectors:
     """The connectors of a flow whichever engine it names, for a hand-over. Nothing is contacted.
 
     :raises HandOverRefused: the flow does not say where its Connect cluster is.
-    :raises MirrorError: as :func:`flow_connectors`.
+    :raises HttpConnectionUnusable: the connection cannot be used.
+    :raises ConnectVariableMissing: an environment variable is not set.
     """
     from airflow_provider_mm2.mirror.handover.hand_over import as_connect_flow
 

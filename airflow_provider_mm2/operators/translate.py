@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
@@ -94,6 +93,7 @@ class TranslateOffsetsOperator(FlowTask):
         }
 
     def _by_mm2(self, flow: MirrorFlow) -> dict[str, Any]:
+        from airflow_provider_mm2.mirror.clusters.selection import check_known
         from airflow_provider_mm2.mirror.offsets.commit import Outcome
         from airflow_provider_mm2.mirror.offsets.group_report import position_json
 
@@ -101,8 +101,8 @@ class TranslateOffsetsOperator(FlowTask):
         report = self._report(flow, groups)
         every = [each for found in report.positions.values() for each in found]
         failed = {name for name, found in report.outcomes.items() if found.outcome is Outcome.FAILED}
-        _check_known(flow, "group", groups, {each.group for each in every} | failed)
-        _check_known(flow, "topic", topics, {each.source.topic for each in every})
+        check_known(flow.name, "group", groups, {each.group for each in every} | failed)
+        check_known(flow.name, "topic", topics, {each.source.topic for each in every})
         return {
             "as_of_ms": report.as_of_ms,
             "loss_window": "what the connectors have not copied yet",
@@ -142,15 +142,6 @@ class TranslateOffsetsOperator(FlowTask):
             if live:
                 check_source(flow, pair, record)
             return look(flow, pair.target, order, record, tick, live=pair if live else None)
-
-
-def _check_known(flow: MirrorFlow, what: str, asked: tuple[str, ...], known: set[str]) -> None:
-    from airflow_provider_mm2.mirror.errors import NotOfTheFlow
-
-    strange = tuple(name for name in asked if name not in known)
-    if strange:
-        near = tuple(near for each in strange for near in get_close_matches(each, known, n=3))
-        raise NotOfTheFlow(flow=flow.name, what=what, names=strange, near=near)
 
 
 def _summary(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from airflow_provider_mm2.mirror.clusters.mm2_topics import Release, is_mm2_internal_topic
 from airflow_provider_mm2.mirror.clusters.naming import ReplicationPolicy, is_cycle, is_drill, is_internal, is_of_drills
+from airflow_provider_mm2.mirror.errors import NotOfTheFlow
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 
 NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
@@ -62,3 +64,15 @@ def _rule_against(flow: MirrorFlow, policy: ReplicationPolicy, name: str) -> str
     if is_cycle(policy, name, flow.target.alias):
         return f"came from {flow.target.alias!r} itself (a cycle)"
     return None
+
+
+def check_known(flow: str, what: str, asked: Collection[str], known: Collection[str]) -> None:
+    """Refuse names that are asked for and that a flow does not have.
+
+    :param what: kind of thing that they name, such as ``topic``.
+    :raises NotOfTheFlow: with names much like theirs.
+    """
+    strange = tuple(name for name in asked if name not in known)
+    if strange:
+        near = tuple(name for each in strange for name in get_close_matches(each, known, n=3))
+        raise NotOfTheFlow(flow=flow, what=what, names=strange, near=near)

@@ -14,15 +14,14 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters.ports import ClusterReader, Tick
 from airflow_provider_mm2.mirror.conditions.condition import ConnectRunning
 from airflow_provider_mm2.mirror.conditions.finding import Finding
+from airflow_provider_mm2.mirror.conditions.judge import LISTED, some
 from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
 from airflow_provider_mm2.mirror.connect.report import StatusReport
-from airflow_provider_mm2.mirror.connect.standing import source_logs
+from airflow_provider_mm2.mirror.connect.standing import next_to_copy, source_logs
 from airflow_provider_mm2.mirror.errors import ConnectFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import LogOffsets, TopicPartition
 from airflow_provider_mm2.mirror.moments import show, to_ms
-
-NAMED, LISTED = 3, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +87,7 @@ def reached(
 
 
 def _reached(part: TopicPartition, position: int, log: LogOffsets, source: ClusterReader, until_ms: int) -> Reached:
-    """Markers and aborted records lie between the last copied record and the end: so the next visible one decides."""
-    following = source.first_visible(part, position, log.stable) if position < log.stable else None
+    following = next_to_copy(source, part, position, log)
     if following is not None:
         offset, stamped_ms = following
         behind = "" if stamped_ms >= until_ms else f"at {offset} of {log.stable}"
@@ -106,7 +104,7 @@ def judge_running(
     text = f"{len(status.connectors)} connectors run with {tasks} tasks"
     waits = status.waits
     if waits:
-        text = f"{len(waits)} of {len(status.connectors)} connectors or their tasks do not run: {_some(waits)}"
+        text = f"{len(waits)} of {len(status.connectors)} connectors or their tasks do not run: {some(waits)}"
     goal = None if condition.until is None else show(to_ms(condition.until))
     behind = [f"{each.part} is {each.behind}" for each in found if each.behind]
     is_met = not waits and not is_early and not behind
@@ -115,7 +113,7 @@ def judge_running(
     elif goal is not None and not waits:
         is_met = is_met and bool(found)
         text += f", caught up through {goal} on {len(found)} partition(s)" if is_met else f", not through {goal} yet"
-        text += f": {_some(behind)}" if behind else "" if found else ": nothing is mirrored"
+        text += f": {some(behind)}" if behind else "" if found else ": nothing is mirrored"
     facts: dict[str, Any] = {
         "connectors": len(status.connectors),
         "tasks": tasks,
@@ -125,8 +123,3 @@ def judge_running(
         "progress": [{**each.part._asdict(), "next_offset": each.position} for each in found][:LISTED],
     }
     return Finding(met=is_met, text=text, facts=facts)
-
-
-def _some(texts: list[str]) -> str:
-    more = len(texts) - NAMED
-    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")

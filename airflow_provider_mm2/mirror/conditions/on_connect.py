@@ -11,11 +11,18 @@ from typing import Any
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, TargetCluster, Tick
 from airflow_provider_mm2.mirror.conditions.condition import ConnectRunning, GroupCaughtUp, LagBelow, MirroredThrough
-from airflow_provider_mm2.mirror.conditions.connectors import LISTED, Reached, check_failures, reached
+from airflow_provider_mm2.mirror.conditions.connectors import Reached, check_failures, reached
 from airflow_provider_mm2.mirror.conditions.finding import Finding
-from airflow_provider_mm2.mirror.conditions.judge import goals, judge_lag, judge_records_before, some, topics_asked
+from airflow_provider_mm2.mirror.conditions.judge import (
+    LISTED,
+    goals,
+    judge_lag,
+    judge_records_before,
+    some,
+    topics_asked,
+)
 from airflow_provider_mm2.mirror.connect.flow_connectors import FlowConnectors
-from airflow_provider_mm2.mirror.connect.standing import source_logs
+from airflow_provider_mm2.mirror.connect.standing import next_to_copy, source_logs
 from airflow_provider_mm2.mirror.errors import COUNT_LIMIT, MirrorError
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.group_model import GroupOffsets
@@ -59,7 +66,7 @@ def copied(progress: Progress, logs: Logs, source: ClusterReader, tick: Tick) ->
     for part, log in logs.items():
         tick()
         at = max(progress.get(part, log.start), log.start)
-        following = source.first_visible(part, at, log.stable) if at < log.stable else None
+        following = next_to_copy(source, part, at, log)
         found[part] = max(at, log.stable) if following is None else following[0]
     return found
 

@@ -27,7 +27,7 @@ from airflow_provider_mm2.mirror.connect.report import (
     progress_of,
     shortened,
 )
-from airflow_provider_mm2.mirror.connect.rest import LONGEST_SAID, ConnectRest
+from airflow_provider_mm2.mirror.connect.rest import DOES, LONGEST_SAID, ConnectRest
 from airflow_provider_mm2.mirror.connect.scrubbing import scrub, secrets_of
 from airflow_provider_mm2.mirror.errors import (
     ConnectOnOtherCluster,
@@ -62,7 +62,7 @@ class Action(str, Enum):
         return self in (Action.RESUME, Action.RESTART)
 
 
-_LEADS_TO = {Action.PAUSE: "PAUSED", Action.RESUME: RUNNING, Action.STOP: "STOPPED"}
+_LEADS_TO = {Action(verb): state for state, verb in DOES.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,13 +141,13 @@ class FlowConnectors:
         missing = [name for name in map(self._name, parts_of(self.flow)) if name not in there]
         if missing and action is not Action.DELETE and not missing_ok:
             raise ConnectorMissing(flow=self.flow.name, where=self.rest.web.url, names=tuple(missing))
-        states = {name: (self._state_of(name, tick), "") for name in there}
+        states = {name: (self.state_of(name, tick), "") for name in there}
         if apply:
             for name, (before, _) in states.items():
                 self._ask(name, action, before, there[name], tick)
             if action is not Action.DELETE:
                 self._await_tasks(list(there), _LEADS_TO.get(action), tick)
-        after = {name: (before, self._state_of(name, tick)) for name, (before, _) in states.items()}
+        after = {name: (before, self.state_of(name, tick)) for name, (before, _) in states.items()}
         return ActionReport(flow=self.flow.name, action=action.value, applied=apply, states=after)
 
     def status(self, tick: Tick) -> StatusReport:
@@ -200,7 +200,7 @@ class FlowConnectors:
 
     def _await_begin(self, name: str, tick: Tick) -> None:
         unknown = {MISSING, *_UNDER_WAY}
-        if not wait_until(lambda: self._state_of(name, tick) not in unknown, tick, limit_s=self.rest.wait_s):
+        if not wait_until(lambda: self.state_of(name, tick) not in unknown, tick, limit_s=self.rest.wait_s):
             raise EndpointTooSlow(where=self._where(name), seconds=self.rest.wait_s, problem="it does not begin")
 
     def _await_tasks(self, names: Sequence[str], wanted: str | None, tick: Tick) -> None:
@@ -219,7 +219,8 @@ class FlowConnectors:
     def _where(self, name: str) -> str:
         return f"connector {name} at {self.rest.web.url}"
 
-    def _state_of(self, name: str, tick: Tick) -> str:
+    def state_of(self, name: str, tick: Tick) -> str:
+        """The state of a connector of that name; ``MISSING``: nothing is known of it."""
         status = self.rest.status_if_any(name, tick)
         return MISSING if status is None else str(status["connector"]["state"])
 

@@ -17,7 +17,7 @@ from typing import Any
 from airflow_provider_mm2.mirror.clusters.ports import Tick
 from airflow_provider_mm2.mirror.connect.connectors import Connector, Part, name_of
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
-from airflow_provider_mm2.mirror.connect.report import progress_of
+from airflow_provider_mm2.mirror.connect.report import MISSING, progress_of
 from airflow_provider_mm2.mirror.errors import ConnectOffsetsMoved, ConnectorMissing
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicPartition
@@ -71,7 +71,7 @@ class SourceOffsets:
         """
         self.see_there(tick)
         before = self.read(tick)
-        self._write({part: before[part] for part in before}, (), tick)
+        self._write(before, (), tick)
         after = self.read(tick)
         if before != after:
             self._raise_moved(before, after)
@@ -100,8 +100,7 @@ class SourceOffsets:
 
     def is_running(self, tick: Tick) -> bool:
         """Whether it is to copy: its offsets do not stand still then."""
-        status = self.connectors.rest.status_if_any(self.name, tick)
-        return status is not None and status["connector"]["state"] not in ("STOPPED", "PAUSED")
+        return self.connectors.state_of(self.name, tick) not in (MISSING, "STOPPED", "PAUSED")
 
     def keep_stopped(self, connector: Connector, tick: Tick) -> None:
         """Let the connector be there, with its configuration, and stopped."""

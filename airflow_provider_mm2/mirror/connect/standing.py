@@ -241,12 +241,20 @@ def _parts(
         )
 
 
+def next_to_copy(source: ClusterReader, part: TopicPartition, position: int, log: LogOffsets) -> tuple[int, int] | None:
+    """Offset and timestamp of the first record from a position on that a reader sees; None: there is none yet.
+
+    Markers and aborted records lie between the last copied record and the next one, so an offset alone tells little.
+    """
+    at = max(position, log.start)
+    return source.first_visible(part, at, log.stable) if at < log.stable else None
+
+
 def _left(
     source: ClusterReader, part: TopicPartition, position: int, log: LogOffsets, now_ms: int, tick: Tick
 ) -> tuple[int, int | None]:
     """Records left to copy, and the time through which all is copied: that of the first of them, else now."""
-    at = max(position, log.start)
-    following = source.first_visible(part, at, log.stable) if at < log.stable else None
+    following = next_to_copy(source, part, position, log)
     if following is None:
         return 0, now_ms if log.stable == log.end else None
     offset, stamped_ms = following

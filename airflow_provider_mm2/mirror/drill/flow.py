@@ -47,6 +47,7 @@ def drill_flow(flow: MirrorFlow) -> DrillFlow:
         "name": flow.name + DRILL,
         "real": flow.name,
         "real_source": flow.source.alias,
+        "lease_wait_s": min(flow.lease_wait_s, WAIT_SESSIONS * flow.lease_session_s),
         "topics": topics,
         "topics_exclude": (),
         "groups": groups,
@@ -64,7 +65,6 @@ def _by_runs(flow: MirrorFlow, own: Mapping[str, Any]) -> DrillFlow:
         **{
             **{name: getattr(flow, name) for name in type(flow).model_fields if name in MirrorFlow.model_fields},
             **own,
-            "lease_wait_s": min(flow.lease_wait_s, WAIT_SESSIONS * flow.lease_session_s),
             "cut": Cut.END,
             "strict": False,
             "on_gap": "stop",
@@ -84,7 +84,6 @@ def _by_connectors(flow: MirrorFlow, own: Mapping[str, Any]) -> DrillFlow:
         **{
             **{name: getattr(flow, name) for name in flow.model_fields_set if name in MirrorFlow.model_fields},
             **own,
-            "lease_wait_s": min(flow.lease_wait_s, WAIT_SESSIONS * flow.lease_session_s),
             "source": flow.source.model_copy(update={"alias": f"{flow.source.alias}-{DRILL_PREFIX}"}),
             "connect": flow.connect.model_copy(update={"refresh_s": refresh_s}),
             "emit_checkpoints": True,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Protocol
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, Tick
+from airflow_provider_mm2.mirror.conditions.connectors import check_failures
 from airflow_provider_mm2.mirror.connect.connectors import Connector
 from airflow_provider_mm2.mirror.connect.flow_connectors import Action, FlowConnectors
 from airflow_provider_mm2.mirror.connect.source_offsets import SourceOffsets
 from airflow_provider_mm2.mirror.drill.flow import DrillFlow
-from airflow_provider_mm2.mirror.errors import ConnectFailed
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.handover.recording import connectors_at_work
 from airflow_provider_mm2.mirror.interval.bounds import RunBounds
 from airflow_provider_mm2.mirror.run import run_mirror
+from airflow_provider_mm2.mirror.web.waiting import pause
 
 PAUSE_S = 0.5
 """Between two looks at how far the connectors are."""
@@ -103,12 +103,8 @@ class ByConnectors:
         :raises ConnectFailed: one has failed.
         """
         status = self.side.connectors(self.flow).status(tick)
-        if status.failures:
-            raise ConnectFailed(flow=self.flow.name, failures=tuple(status.failures))
-        deadline = time.monotonic() + PAUSE_S
-        while time.monotonic() < deadline:
-            tick()
-            time.sleep(0.1)
+        check_failures(self.flow, status)
+        pause(tick, PAUSE_S)
         return sum(status.progress.values())
 
     def left(self, tick: Tick) -> list[str]:

@@ -14,6 +14,8 @@ from airflow_provider_mm2.mirror.handover.report import HandOverReport
 from airflow_provider_mm2.mirror.handover.to_connectors import ToConnectors
 from airflow_provider_mm2.mirror.handover.to_runs import to_runs
 from airflow_provider_mm2.mirror.handover.work import HandOverWork, Say
+from airflow_provider_mm2.mirror.state.engines import with_engine
+from airflow_provider_mm2.mirror.state_model import Engine
 
 
 def as_connect_flow(flow: MirrorFlow) -> MirrorFlow:
@@ -25,7 +27,7 @@ def as_connect_flow(flow: MirrorFlow) -> MirrorFlow:
         problem = "it has no connect: block, which says where its Connect cluster is"
         cause = "the block was taken out with engine: connect, or it was never mirrored by connectors"
         raise HandOverRefused(flow=flow.name, problems=(problem,), cause=cause)
-    return flow.model_copy(update={"engine": "connect"})
+    return with_engine(flow, Engine.CONNECT)
 
 
 def hand_over(

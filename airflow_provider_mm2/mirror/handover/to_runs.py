@@ -25,6 +25,7 @@ from airflow_provider_mm2.mirror.interval.seeding import SeedReport, seed_flow
 from airflow_provider_mm2.mirror.interval.survey import survey_flow
 from airflow_provider_mm2.mirror.model import TopicPartition
 from airflow_provider_mm2.mirror.offsets.seed import Point, Seed, SeedKind
+from airflow_provider_mm2.mirror.state.engines import with_engine
 from airflow_provider_mm2.mirror.state.lease import Lease
 from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
 
@@ -113,7 +114,7 @@ def _check_begun(work: HandOverWork) -> FlowRecord | None:
 
 def _as_recorded(flow: MirrorFlow) -> MirrorFlow:
     """The flow as it stands on record until the last step."""
-    return flow.model_copy(update={"engine": Engine.CONNECT.value})
+    return with_engine(flow, Engine.CONNECT)
 
 
 def _targets(work: HandOverWork, tick: Tick) -> list[TopicPartition]:

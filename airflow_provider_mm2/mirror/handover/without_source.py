@@ -12,7 +12,7 @@ Each may be done again. Nothing is held against the source, so unlike ``to_runs`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import Tick
@@ -46,34 +46,45 @@ def take_without_source(work: HandOverWork, record: FlowRecord, lease: Lease, ti
     progress: dict[TopicPartition, int] = {}
     if record.engine is Engine.CONNECT:
         progress = work.offsets.stand_still(tick)
-        places = _places(work, record, progress, tick)
-        work.see_settled([place.target for place in places.values()], tick)
-        _write_progress(work, record, _places(work, record, progress, tick), tick)
+        pairs, topics = _on_target(work, progress)
+        work.see_settled(list(pairs.values()), tick)
+        _write_progress(work, record, _places(work, record, progress, pairs, topics), tick)
         _write_groups(work, tick)
     work.record(Engine.BOUNDED, lease, tick)
     work.offsets.disable(tick)
     return progress
 
 
-def _places(
-    work: HandOverWork, record: FlowRecord, progress: Mapping[TopicPartition, int], tick: Tick
-) -> dict[TopicPartition, Place]:
-    """Where each partition goes on that is there on the target."""
+def _on_target(
+    work: HandOverWork, parts: Collection[TopicPartition]
+) -> tuple[dict[TopicPartition, TopicPartition], Mapping[str, TopicInfo]]:
+    """The target partition of each source partition that is there, and the topics."""
     target = work.pair.target
     known = {name: remote for name, (remote, _) in topics_on_target(work.flow, target).items()}
     infos = target.describe_topics(sorted(known.values()))
     pairs = {
         part: TopicPartition(known[part.topic], part.partition)
-        for part in progress
+        for part in parts
         if part.topic in known and part.partition < infos[known[part.topic]].partitions
     }
-    logs = target.log_offsets(list(pairs.values())) if pairs else {}
+    return pairs, infos
+
+
+def _places(
+    work: HandOverWork,
+    record: FlowRecord,
+    progress: Mapping[TopicPartition, int],
+    pairs: Mapping[TopicPartition, TopicPartition],
+    topics: Mapping[str, TopicInfo],
+) -> dict[TopicPartition, Place]:
+    """Where each partition goes on, with the end of its log as it is once all is settled."""
+    logs = work.pair.target.log_offsets(list(pairs.values())) if pairs else {}
     return {
         part: Place(
             source=part,
             target=place,
             source_topic=UNKNOWN,
-            target_topic=infos[place.topic],
+            target_topic=topics[place.topic],
             source_cluster_id=record.source_cluster_id,
             offset=progress[part],
             target_end=logs[place].end,

@@ -198,8 +198,8 @@ def _costs(given: SeedFacts, seed: Seed, old: int | None, new: int, now_ms: int)
             f"{_count(given.astray)}{again}; --from match goes on at {given.copy_end:,}"
         )
     copies = _copies(given, seed, old, new)
-    is_told |= seed.kind is SeedKind.CONNECTORS  # compaction and retention may have left less of it on the target
-    if _is_ahead(facts, old, new) and given.visible > copies and not is_told:
+    is_copied = is_told or seed.kind is SeedKind.CONNECTORS  # though compaction may have left less on the target
+    if _is_ahead(facts, old, new) and given.visible > copies and not is_copied:
         stands = f"it stands at {old:,}" if old is not None else f"the new topic begins at {start:,}"
         costs.append(f"{stands}; going ahead to {new:,} never copies {_count(given.visible)}")
     if old is None and facts.visible and not seed.kind.is_of_a_copy:

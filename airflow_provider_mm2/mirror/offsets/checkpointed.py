@@ -36,17 +36,16 @@ def checkpointed_report(
     :param only: these groups, whatever the flow's patterns say; empty: all that the flow selects.
     :raises MirrorError: the target cannot be read.
     """
-    state = read_mm2_state_on_target(flow, target, topics_on_target(flow, target), tick)
-    if state is None or not state.checkpoints:
+    state = _read_checkpoints(flow, target, tick)
+    if state is None:
         return None
     committed = _committed(flow, state, only)
     mirror, policy = find_mirror(flow, target, tick) or NO_MIRROR, Policy.of(flow)
     ours = {name: tuple(locate(name, found, mirror, policy)) for name, found in committed.items()}
     completed = completed_by_mm2(flow, committed, ours, mirror, lambda: state)
-    newest_ms = state.newest_checkpoint_ms
     return GroupsReport(
         flow=flow.name,
-        as_of_ms=int(time.time() * 1000) if newest_ms is None else newest_ms,
+        as_of_ms=_as_of_ms(state),
         positions=completed.positions,
         outcomes={
             name: GroupOutcome(outcome=Outcome.NOT_ASKED if target_offsets(found) else Outcome.NOTHING)
@@ -64,11 +63,20 @@ def committed_by_checkpoints(
 
     :raises MirrorError: the target cannot be read.
     """
+    state = _read_checkpoints(flow, target, tick)
+    return None if state is None else (_as_of_ms(state), _committed(flow, state, ()))
+
+
+def _read_checkpoints(flow: MirrorFlow, target: TargetCluster, tick: Tick) -> Mm2State | None:
+    """What MirrorMaker 2 left on the target; None where no checkpoint is among it."""
     state = read_mm2_state_on_target(flow, target, topics_on_target(flow, target), tick)
-    if state is None or not state.checkpoints:
-        return None
+    return state if state is not None and state.checkpoints else None
+
+
+def _as_of_ms(state: Mm2State) -> int:
+    """When the newest checkpoint was made, or now where it has no time."""
     newest_ms = state.newest_checkpoint_ms
-    return int(time.time() * 1000) if newest_ms is None else newest_ms, _committed(flow, state, ())
+    return int(time.time() * 1000) if newest_ms is None else newest_ms
 
 
 def _committed(flow: MirrorFlow, state: Mm2State, only: Collection[str]) -> dict[str, GroupOffsets]:

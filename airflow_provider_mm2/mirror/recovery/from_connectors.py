@@ -22,6 +22,7 @@ from airflow_provider_mm2.mirror.handover.work import HandOverWork
 from airflow_provider_mm2.mirror.recovery.record import Order
 from airflow_provider_mm2.mirror.recovery.steps import Mode
 from airflow_provider_mm2.mirror.recovery.work import Detail, Work
+from airflow_provider_mm2.mirror.state.engines import with_engine
 from airflow_provider_mm2.mirror.state_model import Engine, FlowRecord
 
 
@@ -61,7 +62,7 @@ def take_from_connectors(work: Work) -> Detail:
     if work.connectors is None:
         raise RuntimeError("whoever fails over a flow that connectors mirror brings the way to them")
     hand_over = HandOverWork(
-        flow=work.given.model_copy(update={"engine": Engine.BOUNDED.value}),
+        flow=with_engine(work.given, Engine.BOUNDED),
         pair=work.reachable,
         offsets=SourceOffsets(connectors=work.connectors()),
         owner=work.owner,

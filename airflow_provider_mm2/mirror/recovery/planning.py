@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, TargetCluster, Tick
+from airflow_provider_mm2.mirror.clusters.selection import check_known
 from airflow_provider_mm2.mirror.errors import (
     ClusterUnreachable,
     FailoverRefused,
@@ -13,7 +13,6 @@ from airflow_provider_mm2.mirror.errors import (
     FlowNotPrepared,
     MirrorError,
     NothingMirrored,
-    NotOfTheFlow,
     SourceGone,
 )
 from airflow_provider_mm2.mirror.flow import MirrorFlow
@@ -139,7 +138,8 @@ def look(
         if name in order.groups or not has_moved(moved, name)
     }
     positions_on = {each.source.topic for found in report.positions.values() for each in found}
-    _check_known(order, report, {*positions_on, *(part.topic for part in ledgers)})
+    check_known(flow.name, "group", order.groups, report.positions)
+    check_known(flow.name, "topic", order.topics, {*positions_on, *(part.topic for part in ledgers)})
     maps = {part: OffsetMap.of(ledger) for part, ledger in ledgers.items()}
     groups = _moves_of(target, positions, maps, tick)
     return Plan(
@@ -166,14 +166,6 @@ def _report(
         return stored_report(flow, target, record, ledgers, tick)
     found = checkpointed_report(flow, target, tick=tick)
     return None if found is None else compare_with_target(target, found, tick)
-
-
-def _check_known(order: Order, report: GroupsReport, topics: Collection[str]) -> None:
-    for asked, known, what in ((order.groups, report.positions.keys(), "group"), (order.topics, topics, "topic")):
-        strange = tuple(name for name in asked if name not in known)
-        if strange:
-            near = tuple(name for each in strange for name in get_close_matches(each, known, n=3))
-            raise NotOfTheFlow(flow=report.flow, what=what, names=strange, near=near)
 
 
 def _moves_of(

@@ -13,7 +13,14 @@ def engine_of(flow: MirrorFlow, record: FlowRecord | None) -> Engine:
 
 def as_recorded(flow: MirrorFlow, record: FlowRecord) -> MirrorFlow:
     """A flow with the engine that mirrors it by its record: of a failover's steps some change it."""
-    engine = Engine.BOUNDED if record.engine is Engine.BOUNDED else Engine.CONNECT
+    return with_engine(flow, Engine.BOUNDED if record.engine is Engine.BOUNDED else Engine.CONNECT)
+
+
+def with_engine(flow: MirrorFlow, engine: Engine) -> MirrorFlow:
+    """A flow as the other engine has it, or as it is.
+
+    :param engine: one that a file can name.
+    """
     return flow if flow.engine == engine.value else flow.model_copy(update={"engine": engine.value})
 
 

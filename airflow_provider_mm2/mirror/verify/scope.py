@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import get_close_matches
 
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader, Tick
+from airflow_provider_mm2.mirror.clusters.selection import check_known
 from airflow_provider_mm2.mirror.errors import (
     FlowChanged,
     NotAuthorized,
     NothingToVerify,
-    NotOfTheFlow,
     RangeNotMirrored,
     SourceTopicRecreated,
     TargetTopicGone,
@@ -179,19 +178,8 @@ def _check_clusters(record: FlowRecord, pair: ClusterPair) -> None:
             raise FlowChanged(flow=record.flow, setting=name, recorded=recorded, given=found)
 
 
-def check_named(flow: str, known: Collection[str], topics: Sequence[str]) -> None:
-    """Refuse topics that are not known.
-
-    :raises NotOfTheFlow: with names much like theirs.
-    """
-    strange = tuple(name for name in topics if name not in known)
-    if strange:
-        near = tuple(name for each in strange for name in get_close_matches(each, known, n=3))
-        raise NotOfTheFlow(flow=flow, what="topic", names=strange, near=near)
-
-
 def _named(flow: str, ledgers: Ledgers, topics: Sequence[str]) -> Ledgers:
-    check_named(flow, {part.topic for part in ledgers}, topics)
+    check_known(flow, "topic", topics, {part.topic for part in ledgers})
     return {part: ledger for part, ledger in ledgers.items() if not topics or part.topic in topics}
 
 

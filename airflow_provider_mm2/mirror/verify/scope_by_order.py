@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from airflow_provider_mm2.mirror.clusters import naming
 from airflow_provider_mm2.mirror.clusters.ports import ClusterPair, ClusterReader
-from airflow_provider_mm2.mirror.clusters.selection import select_topics
+from airflow_provider_mm2.mirror.clusters.selection import check_known, select_topics
 from airflow_provider_mm2.mirror.errors import NothingToVerify, OptionsDisagree
 from airflow_provider_mm2.mirror.flow import MirrorFlow
 from airflow_provider_mm2.mirror.model import TopicInfo, TopicPartition
 from airflow_provider_mm2.mirror.verify.findings import Kind, Mismatch
-from airflow_provider_mm2.mirror.verify.scope import Part, Scope, VerifyOrder, check_named, read_facts
+from airflow_provider_mm2.mirror.verify.scope import Part, Scope, VerifyOrder, read_facts
 
 Copied = Mapping[TopicPartition, int]
 """The next source offset to copy, by partition, as whoever copies has it; what is not named has not begun."""
@@ -32,7 +32,7 @@ def scope_by_order(flow: MirrorFlow, pair: ClusterPair, order: VerifyOrder, copi
         why = "--by-order" if flow.engine == "bounded" else f"engine: {flow.engine}"
         raise OptionsDisagree(options=(why, "--from, --to or --sample"), problem=problem)
     selected = select_topics(flow, naming.policy_of(flow), pair.source.list_topics()).topics
-    check_named(flow.name, selected.keys(), order.topics)
+    check_known(flow.name, "topic", order.topics, selected)
     wanted = {name: there for name, there in selected.items() if not order.topics or name in order.topics}
     targets = pair.target.describe_topics(sorted(wanted.values()))
     sources = pair.source.describe_topics(sorted(wanted))
